@@ -48,13 +48,16 @@ def gtp_rules(game: str, superko: bool, size: int, komi: float) -> GameRules:
 
 
 def size_of_weights(weights: str, game: str) -> int:
-    """Return the size of the square board that the weights are for, by the number of actions.
+    """Return the size of the square board that the weights are for, by their run or manifest, else by the number of actions.
 
     Raises:
-        UsageError: the file cannot be read, or its network has another number of actions.
+        UsageError: the file cannot be read, or its network has another number of actions, or any.
     """
     from training.inference.networks import actions_of
+    from training.origin import settings_of_run
 
+    if (size := settings_of_run(Path(weights)).get("board_width")) is not None:
+        return int(size)
     actions = actions_of(weights)
     sizes = [size for size in SIZES if rules_of(game, size, size).actions == actions]
     if not sizes:

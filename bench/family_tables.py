@@ -51,6 +51,21 @@ def _alternatives(values: Sequence[object]) -> str:
     return ", ".join(map(str, values if len(set(values)) > 1 else values[:1]))
 
 
+def family_curves(record: Record) -> str:
+    """Return the losing lines of tic-tac-toe in the course of AlphaZero's runs, one number for each seed."""
+    rows = sorted(_rows(record, "curve"), key=lambda row: row["seed"])
+    columns = [(method, playouts) for method in SEARCHES for playouts in ("100", "400")]
+    cells: dict[tuple[int, str, str], list[str]] = {}
+    for row in rows:
+        # A network is evaluated when the games in progress have ended, a few after it was due.
+        for playouts, lines in row["losing_lines"].items():
+            cells.setdefault((row["games"] // 128 * 128, row["method"], playouts), []).append(str(lines))
+    columns = [column for column in columns if any(key[1:] == column for key in cells)]
+    table = [[games, *(" / ".join(cells[games, *column]) for column in columns)] for games in sorted({key[0] for key in cells})]
+    header = ["games", *(f"{METHODS[method]}, {playouts} playouts" for method, playouts in columns)]
+    return markdown(header, table)
+
+
 def family_lines(record: Record) -> str:
     """Return the losing lines of tic-tac-toe by method and number of playouts, one number for each seed."""
     playouts = sorted({row["playouts"] for row in _rows(record, "lines")})

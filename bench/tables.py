@@ -17,7 +17,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from engine_tables import ablation, ablation_nodes, coverage, ladder_matches, ladder_ratings, milestones, stopping
-from family_tables import family_lines, family_matches, family_methods, family_networks
+from family_tables import family_curves, family_lines, family_matches, family_methods, family_networks
 from judge_tables import class_costs, load, right_variants
 from network_tables import (
     after_self_play,
@@ -98,6 +98,7 @@ TABLES = {
         unless_recorded="Not measured yet.",
     ),
     "family-networks": of_record(family_networks, "family"),
+    "family-curves": of_record(family_curves, "family"),
     "family-lines": of_record(family_lines, "family"),
     "family-methods-5x5x4": of_record(partial(family_methods, board="5x5x4"), "family"),
     "family-matches-5x5x4": of_record(partial(family_matches, board="5x5x4"), "family"),

@@ -65,6 +65,8 @@ PICTURES: dict[str, Callable[[Language], Drawing]] = {
     "loop": training_pictures.loop,
     "curves": training_pictures.curves,
 }
+ENGLISH_PICTURES: dict[str, Callable[[], Drawing]] = {"family": training_pictures.family_curves}
+"""The pictures of documents that exist in English only."""
 
 
 def rendered(text: str, language: Language, name: str) -> str:
@@ -83,7 +85,7 @@ def rendered(text: str, language: Language, name: str) -> str:
 
 def pictures() -> dict[str, str]:
     """Return the pictures: file name without its ending -> SVG."""
-    found: dict[str, str] = {}
+    found = {name: draw().svg() for name, draw in ENGLISH_PICTURES.items()}
     for language in LANGUAGES:
         ending = "" if language == "en" else f".{language}"
         found |= {f"{name}{ending}": draw(language).svg() for name, draw in PICTURES.items()}

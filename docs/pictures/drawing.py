@@ -94,6 +94,11 @@ class Drawing:
             f'<polyline points="{path}" fill="none" stroke="var(--{colour})" stroke-width="{width:g}"{end}{dashes}/>'
         )
 
+    def area(self, points: Sequence[tuple[float, float]], *, colour: str) -> None:
+        """Fill what a closed line encloses, so thinly that what is behind it can be seen."""
+        path = " ".join(f"{x:g},{y:g}" for x, y in points)
+        self._parts.append(f'<polygon points="{path}" fill="var(--{colour})" fill-opacity="0.18"/>')
+
     def box(self, x: float, y: float, width: float, height: float, lines: list[str], *, edge: str = "edge") -> None:
         """Draw a box with centred lines of text, the first of them bold."""
         self.rect(x, y, width, height, edge=edge)

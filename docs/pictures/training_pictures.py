@@ -1,6 +1,11 @@
-"""Pictures of training: the loop of AlphaZero, and what a recorded run of self-play reached (bench/records/)."""
+"""Pictures of training: the loop of AlphaZero, and what recorded runs reached in the course of training (bench/records/)."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log, log1p
+from statistics import median
+from typing import Any
 
 from docs.examples.records import recorded_rows
 from docs.examples.text import Language, chosen
@@ -73,3 +78,53 @@ def curves(language: Language) -> Drawing:
                 picture.circle(x, y, 3.5, fill=colour, edge=colour)
             picture.text(left + 150, 70 + 22 * number, name, size=13, colour=colour, anchor="start")
     return picture
+
+
+def family_curves() -> Drawing:
+    """Losing lines on tic-tac-toe against the number of self-play games: for each method, the median and range of its seeds."""
+    picture = Drawing(760, 390, "Losing lines on tic-tac-toe in the course of training, by method")
+    curves: dict[str, list[dict[str, Any]]] = {"puct": [], "gumbel": [], "muzero": recorded_rows("muzero_tictactoe")}
+    for row in recorded_rows("family"):
+        if row["kind"] == "curve" and row["games"]:  # untrained networks have no place on a logarithmic axis
+            curves[row["method"]].append(row)
+    for left, playouts in ((60, "100"), (430, "400")):
+        picture.text(left + 140, 24, f"losing lines, {playouts} playouts", style="bold")
+        for tick in (0, 1, 10, 100):
+            picture.line([(left, _height(tick)), (left + 290, _height(tick))], width=0.7)
+            picture.text(left - 8, _height(tick), str(tick), size=12, anchor="end", colour="soft")
+        for tick in (128, 512, 2048, 8192):
+            picture.text(left + _across(tick), 342, str(tick), size=12, colour="soft")
+        picture.text(left + 140, 368, "self-play games", size=13, colour="soft")
+        for method, colour in (("muzero", "bad"), ("puct", "accent"), ("gumbel", "good")):
+            _band(picture, left, curves[method], playouts, colour)
+    for number, (name, colour) in enumerate((("PUCT", "accent"), ("Gumbel", "good"), ("MuZero", "bad"))):
+        picture.text(90, 60 + 22 * number, name, size=13, colour=colour, anchor="start", style="bold")
+    return picture
+
+
+def _across(games: float) -> float:
+    return 12 + 266 * log(games / 128) / log(8192 / 128)
+
+
+def _height(lines: float) -> float:
+    return 322 - 270 * log1p(lines) / log1p(400)
+
+
+def _band(picture: Drawing, left: float, rows: Sequence[dict[str, Any]], playouts: str, colour: str) -> None:
+    """Draw the range of all seeds, and the median with a point for each number of games at which every seed was measured."""
+    seeds = {row["seed"] for row in rows}
+    found: dict[int, list[int]] = {}
+    for row in sorted(rows, key=lambda row: row["games"]):
+        found.setdefault(_due(row["games"]), []).append(row["losing_lines"][playouts])
+    columns = [(left + _across(games), counts) for games, counts in found.items() if len(counts) == len(seeds)]
+    lower, upper = ([(x, _height(end(counts))) for x, counts in columns] for end in (min, max))
+    picture.area([*lower, *reversed(upper)], colour=colour)
+    middle = [(x, _height(median(counts))) for x, counts in columns]
+    picture.line(middle, colour=colour, width=2.5)
+    for x, y in middle:
+        picture.circle(x, y, 3.5, fill=colour, edge=colour)
+
+
+def _due(games: int) -> int:
+    """Return the number of games after which a network was due; it is evaluated when the games in progress have ended."""
+    return games // 128 * 128

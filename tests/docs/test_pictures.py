@@ -1,4 +1,4 @@
-"""The pictures of the handout and the theory: well-formed, shown, and with the numbers of the text."""
+"""The pictures of the handout, the theory and the family of searches: well-formed, shown, and with the numbers of the text."""
 
 import re
 from pathlib import Path
@@ -28,8 +28,8 @@ def test_a_picture_has_text_inside_its_frame_and_needs_no_other_file(name):
 
 
 def test_every_picture_is_shown_in_the_text_of_its_language():
-    for ending in ("", ".zh"):
-        texts = [(ROOT / "docs" / f"{name}{ending}.md").read_text(encoding="utf-8") for name in ("handout", "theory")]
+    for ending, names in (("", ["handout", "theory", "family"]), (".zh", ["handout", "theory"])):
+        texts = [(ROOT / "docs" / f"{name}{ending}.md").read_text(encoding="utf-8") for name in names]
         shown = {name for text in texts for _, name in LINKED.findall(text)}
         assert shown == {name for name in PICTURES if name.endswith(".zh") == bool(ending)}
 

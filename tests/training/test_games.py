@@ -15,6 +15,7 @@ from games.gomoku.rules import GomokuRules
 from games.nogo.rules import NoGoRules
 from games.protocol import result_for
 from grader.judge.trusted import search as trusted_search
+from Minimax.agent_player import size_of_weights
 from training import export_run, matches
 from training.inference.evaluators import InferenceNetwork
 from training.inference.networks import GameNetwork, new_model
@@ -126,7 +127,7 @@ def test_rollouts_have_the_mean_of_games_with_random_moves_whatever_the_search(r
     assert np.flatnonzero(probs[0]).tolist() == position.availables and probs[0].sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("kind", ["plain", "residual"])
+@pytest.mark.parametrize("kind", ["plain", "residual", "pooled"])
 def test_a_network_learns_and_its_fast_copy_agrees(kind):
     rules, rng = GoRules(4, 3), np.random.default_rng(1)
     torch.set_num_threads(1)
@@ -151,6 +152,37 @@ def test_the_plain_network_has_the_layers_of_the_papers():
 
 TINY = "--workers 0 --games 12 --games-at-once 6 --start-positions 40 --batch-size 16 --check-every 6 --gate-games 4"
 TINY += " --rating-games 2 --mcts-playouts 4 --playouts 4 --match-playouts 4 --seed 1"
+
+
+@pytest.mark.parametrize("rules", [NoGoRules(5, 4), GoRules(4, 3)])
+def test_a_pooled_policy_belongs_to_the_points_of_its_features(rules):
+    model = new_model("pooled", rules, 0, 8).eval()
+    batch, point = rules.batch(1), rules.width + 2
+    batch.play(np.array([point]))
+    (plane,) = [number for number, picture in enumerate(batch.feature_planes()[0]) if picture.sum() == 1][:1]
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        for layer, source in ((model.conv2d_1, plane), (model.conv2d_2, 0)):
+            layer.weight[0, source, layer.weight.shape[2] // 2, layer.weight.shape[3] // 2] = 1
+        model.bn_1.weight[0] = model.dense_layer_1.weight[0, 0] = 1
+        log_probs, _ = model(torch.from_numpy(batch.feature_planes()))
+    assert log_probs.shape == (1, rules.actions) and int(log_probs.argmax()) == point
+
+
+def test_a_pooled_network_goes_on_learning_on_a_larger_board(tmp_path, capsys):
+    small, large = tmp_path / "small", tmp_path / "large"
+    pooled = ["--network", "pooled", "--blocks", "1", *TINY.split()]
+    assert long_run.main(["nogo_5", "--run", str(small), "--board-width", "3", "--board-height", "3", *pooled]) == 0
+    before = torch.load(small / "best.model", weights_only=True)
+    assert long_run.main(["nogo_5", "--run", str(large), *pooled, "--init-model", str(small / "best.model")]) == 0
+    first = torch.load(large / "networks/0000000.model", weights_only=True)
+    assert all(torch.equal(before[name], first[name]) for name in before)
+    capsys.readouterr()
+    assert size_of_weights(str(large / "best.model"), "nogo") == 5
+    torch.save(before, tmp_path / "alone.model")
+    with pytest.raises(UsageError, match=r"expected --board with the network in .*alone\.model"):
+        size_of_weights(str(tmp_path / "alone.model"), "nogo")
 
 
 @pytest.mark.parametrize(
@@ -206,7 +238,7 @@ def test_weights_of_another_game_and_impossible_settings_are_refused(tmp_path, c
     assert errors.count(": expected") == 9 and "Traceback" not in errors
 
 
-@pytest.mark.parametrize("kind", ["plain", "residual"])
+@pytest.mark.parametrize("kind", ["plain", "residual", "pooled"])
 def test_the_weights_say_which_network_plays_gomoku(tmp_path, kind):
     rules, weights = GomokuRules(4, 3, 3), tmp_path / "w.model"
     torch.save(new_model(kind, rules, 1, 8).state_dict(), weights)

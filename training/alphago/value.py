@@ -31,8 +31,9 @@ from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
 from training.alphago.runs import ProgressLine, inference_network, load_stage_network, samples_of, write_stage_result
 from training.inference.evaluators import StateEvaluator
+from training.inference.networks import kind_of
 from training.supervised.dataset import HELD_BACK_EVERY, read_games
-from training.supervised.learning import EVALUATED, CallError, Training, kind_of, load_checkpoint
+from training.supervised.learning import EVALUATED, CallError, Training, load_checkpoint
 
 
 def play_games(config: StagesConfig, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:

@@ -1,9 +1,12 @@
-"""Networks of runs: the course's network of the students (`AlphaZero/`), and two that suit any game.
+"""Networks of runs: the course's network of the students (`AlphaZero/`), and three that suit any game.
 
     course      the student's network; Gomoku only, since its planes and outputs are those of a Gomoku board
     plain       three 3x3 convolutions of 32, 64 and 128 filters without batch norm, a policy head of four 1x1 filters, and a
                 value head of two 1x1 filters and 64 units, as several papers on small boards have it
     residual    residual blocks (He et al. 2016; Silver et al. 2017, Methods) with heads like the course's
+    pooled      the same blocks with heads that have no weights for single points, so that a network which has learnt on a
+                small board can go on learning on a larger one: the policy weighs the features of each point in the same way,
+                a pass is worth a mean over the board, and the value pools the board by mean and maximum (Wu 2019, section 3.3)
 
 `forward` maps states [N, P, H, W] float32 to (log_probs [N, A], values [N, 1]), for the side to move. The layers have the
 names of the course's network, so that `training.inference.evaluators` folds their batch norm in the same way.
@@ -28,6 +31,7 @@ from games.protocol import GameRules
 L2 = 1e-4
 PLAIN_FILTERS = (32, 64, 128)
 PLAIN_UNITS, RESIDUAL_UNITS = 64, 256
+POOLED_FILTERS, POOLED_UNITS = 32, 64
 
 
 class TrainableNetwork(Protocol):
@@ -101,6 +105,35 @@ class GameModel(nn.Module):
         return F.log_softmax(self.dense_layer_1(policy), dim=1), torch.tanh(self.flatten_layer_3(value))
 
 
+class PooledModel(nn.Module):
+    """The layers of a pooled network, which are the same for every size of the board.
+
+    Args:
+        rules: the game.
+        blocks, filters: the numbers of residual blocks and of their filters.
+    """
+
+    def __init__(self, rules: GameRules, blocks: int, filters: int) -> None:
+        super().__init__()
+        self.conv2d_1 = nn.Conv2d(rules.planes, filters, 3, padding=1)
+        self.resnet = nn.Sequential(*(ResidualBlock(filters) for _ in range(blocks)))
+        self.conv2d_2, self.bn_1 = nn.Conv2d(filters, POOLED_FILTERS, 1), nn.BatchNorm2d(POOLED_FILTERS)
+        self.dense_layer_1 = nn.Linear(POOLED_FILTERS, 1 + rules.actions - rules.width * rules.height)
+        self.conv2d_3, self.bn_2 = nn.Conv2d(filters, POOLED_FILTERS, 1), nn.BatchNorm2d(POOLED_FILTERS)
+        self.dense_layer_2 = nn.Linear(2 * POOLED_FILTERS, POOLED_UNITS)
+        self.flatten_layer_3 = nn.Linear(POOLED_UNITS, 1)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x = self.resnet(F.relu(self.conv2d_1(x)))
+        policy = F.relu(self.bn_1(self.conv2d_2(x)))
+        value = F.relu(self.bn_2(self.conv2d_3(x))).flatten(2)
+        # Actions count from the bottom row; row 0 of the planes is the top row.
+        logits = self.dense_layer_1(policy.flip(2).permute(0, 2, 3, 1).flatten(1, 2))  # [N, H * W, 1, or 2 with a pass]
+        logits = torch.cat((logits[:, :, 0], logits[:, :, 1:].mean(dim=1)), dim=1)
+        value = F.relu(self.dense_layer_2(torch.cat((value.mean(dim=2), value.amax(dim=2)), dim=1)))
+        return F.log_softmax(logits, dim=1), torch.tanh(self.flatten_layer_3(value))
+
+
 class GameNetwork:
     """See TrainableNetwork: mean squared error, cross entropy and L2, with Adam.
 
@@ -140,7 +173,7 @@ def new_model(kind: str, rules: GameRules, blocks: int, filters: int) -> nn.Modu
     """Make the layers of a network with new random weights.
 
     Args:
-        kind: course, plain or residual.
+        kind: course, plain, residual or pooled.
         rules: the game.
         blocks, filters: the number of residual blocks and of their filters; the course's network has 64.
 
@@ -152,6 +185,8 @@ def new_model(kind: str, rules: GameRules, blocks: int, filters: int) -> nn.Modu
 
         model: nn.Module = PolicyValueNetModel(rules.width, rules.height, blocks, rules.planes)
         return model
+    if kind == "pooled":
+        return PooledModel(rules, blocks, filters)
     return GameModel(rules, blocks if kind == "residual" else 0, filters)
 
 
@@ -166,42 +201,58 @@ def trainable_network(kind: str, rules: GameRules, blocks: int, filters: int) ->
 
 
 def is_game_model(state: Mapping[str, torch.Tensor]) -> bool:
-    """Whether these are weights of a plain or residual network; the course's begin with a 1x1 convolution, these do not."""
+    """Whether these are weights of a network for any game; the course's begin with a 1x1 convolution, these do not."""
     return bool(state["conv2d_1.weight"].shape[2:] == (3, 3))
 
 
 def holds_game_model(path: str) -> bool:
-    """Whether a file holds weights of a plain or residual network."""
+    """Whether a file holds weights of a network for any game."""
     try:
         return is_game_model(torch.load(path, map_location="cpu", weights_only=True))
     except Exception:  # as below; whoever reads the file as weights of the course's network says what is wrong with it
         return False
 
 
+def kind_of(state: Mapping[str, torch.Tensor]) -> tuple[str, int, int]:
+    """Return which network has these weights, and the numbers of its residual blocks and of the filters of its first layer."""
+    blocks = len({name.split(".")[1] for name in state if name.startswith("resnet.")})
+    if not is_game_model(state):
+        kind = "course"
+    elif state["conv2d_2.bias"].shape == state["dense_layer_1.weight"].shape[1:]:
+        kind = "pooled"
+    else:
+        kind = "residual" if blocks else "plain"
+    return kind, blocks, len(state["conv2d_1.bias"])
+
+
 def actions_of(path: str) -> int:
     """Return the number of actions of the network in a file of weights.
 
     Raises:
-        UsageError: the file cannot be read or does not hold weights of a network.
+        UsageError: the file cannot be read or does not hold weights of a network, or that network is pooled.
     """
     try:
-        return len(torch.load(path, map_location="cpu", weights_only=True)["dense_layer_1.bias"])
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        kind, actions = kind_of(state)[0], len(state["dense_layer_1.bias"])
     except Exception as error:  # as below
         raise UsageError(
             f"expected weights of a network in {path}; the file is missing, damaged or holds other data"
         ) from error
+    if kind == "pooled":
+        raise UsageError(f"expected --board with the network in {path}, which plays on boards of any size")
+    return actions
 
 
 def read_game_model(path: str, rules: GameRules) -> nn.Module:
-    """Make a plain or residual network from a file of its weights, whose shapes say how large it is.
+    """Make a network for any game from a file of its weights, whose shapes say which one and how large it is.
 
     Raises:
         UsageError: the file cannot be read or does not hold weights of such a network for this game.
     """
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        blocks = len({name.split(".")[1] for name in state if name.startswith("resnet.")})
-        model = GameModel(rules, blocks, filters=len(state["conv2d_1.bias"]))
+        kind, blocks, filters = kind_of(state)
+        model = new_model(kind, rules, blocks, filters)
         model.load_state_dict(state)
     except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file
         raise UsageError(
@@ -212,7 +263,7 @@ def read_game_model(path: str, rules: GameRules) -> nn.Module:
 
 
 def read_model(path: str, rules: GameRules) -> nn.Module:
-    """Make a network from a file of its weights, which say which network it is: the course's, a plain or a residual one.
+    """Make a network from a file of its weights, which say which network it is.
 
     Idle residual blocks of the course's network are left out.
 

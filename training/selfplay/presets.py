@@ -53,7 +53,7 @@ class RunConfig:
         blocks: the number of residual blocks in the network; the plain network has none.
         game: the game (`games/catalog.py`).
         network: the course's network, which plays only Gomoku, or one of `training/inference/networks.py`.
-        filters: the number of filters of a residual network.
+        filters: the number of filters of the residual blocks.
         komi: Go only: what white receives.
         search_depth: Go only: the depth limit of searches that play on after two passes (`games/go/position.py`); 0 for
             searches whose games end with two passes.
@@ -103,7 +103,7 @@ class RunConfig:
     n_in_row: int = 5
     blocks: int = 6
     game: Literal["gomoku", "nogo", "go"] = "gomoku"
-    network: Literal["course", "plain", "residual"] = "course"
+    network: Literal["course", "plain", "residual", "pooled"] = "course"
     filters: int = 64
     komi: float = 7.5
     search_depth: int = 0
@@ -194,7 +194,9 @@ class RunConfig:
         if not 0.5 < self.gate_score < 0.75:
             raise UsageError(f"expected --gate-score above 0.5 and below 0.75; got {self.gate_score:g}")
         if self.network == "course" and self.game != "gomoku":
-            raise UsageError(f"expected --network plain or residual for {self.game}; the course's network plays only Gomoku")
+            raise UsageError(
+                f"expected --network plain, residual or pooled for {self.game}; the course's network plays only Gomoku"
+            )
         if self.forced_playouts_k and self.search == "gumbel":
             raise UsageError("expected --search puct with --forced-playouts-k; got gumbel, which has no noise")
         if self.search_depth == 1:

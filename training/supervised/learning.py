@@ -39,7 +39,7 @@ from common.program_ends import Parser
 from games.catalog import rules_of
 from games.protocol import GameRules
 from training.inference.evaluators import computing_clock
-from training.inference.networks import is_game_model, new_model, read_model
+from training.inference.networks import kind_of, new_model, read_model
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
 from training.supervised.dataset import GamesError, Positions, load_positions
@@ -52,7 +52,7 @@ MOMENTUM = 0.9
 WARM_UP_STEPS = 100  # counted from the start, and again from each deepening
 TIMED_STEPS = 2
 PADDING = 2  # rows and columns of zero padding on each side of the planes of the course's network
-NETWORKS = ("course", "residual")
+NETWORKS = ("course", "residual", "pooled")
 
 
 class CallError(ValueError):
@@ -118,7 +118,7 @@ class SupervisedConfig:
         if config.rules.name != "gomoku" and config.network == "course":
             raise CallError(f'expected network = "residual" in {path}, since the course\'s network plays only Gomoku')
         blocks = [depth[1] for depth in config.depths]
-        if config.network == "residual" and min(blocks) < 1:
+        if config.network != "course" and min(blocks) < 1:
             raise CallError(f"expected depths of at least 1 block for a residual network in {path}; got {config.depths}")
         if config.depths[0][0] != 0 or blocks != sorted(blocks) or config.depths != sorted(config.depths):
             raise CallError(f"expected depths that start at 0 samples and grow in {path}; got {config.depths}")
@@ -175,12 +175,6 @@ def model_of(weights: dict[str, torch.Tensor], rules: GameRules) -> nn.Module:
     model = make_model(rules, blocks, 0, network, filters)
     model.load_state_dict(weights)
     return model
-
-
-def kind_of(weights: dict[str, torch.Tensor]) -> tuple[str, int, int]:
-    """Return which network has these weights, and the numbers of its residual blocks and of its filters."""
-    blocks = len({name.split(".")[1] for name in weights if name.startswith("resnet.")})
-    return "residual" if is_game_model(weights) else "course", blocks, len(weights["conv2d_1.bias"])
 
 
 class Training:
