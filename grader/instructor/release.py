@@ -31,6 +31,7 @@ from grader.instructor.warmup import cell_lines, solution_lines
 from grader.judge.support.oracle import BANK
 from grader.pipeline.archive_names import IGNORED_FOLDERS
 from grader.pipeline.handed_out import DIGESTS, LEAST, answers_below, digests_of, sources_below, stub_fingerprints
+from grader.pipeline.judging import require_tests
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 
 README = "README.txt"
@@ -312,6 +313,7 @@ def main(
         lab: the lab whose kit it is; empty for the main assignment.
     """
     assignment = load_named(lab, root)
+    require_tests(assignment, root)
     remove_unfinished(assignment.id, out)
     for path in (out / assignment.id, out / f"{assignment.id}.zip"):
         _expect_nothing_at(path)
