@@ -359,22 +359,24 @@ def _first_error(diagnostics: str) -> str:
 
 
 def build_opponent(name: str, assignment: Assignment, root: Path = ROOT) -> Path:
-    """Return the path of an engine of `[opponents]`; compile it if its sources, the header or the command are new.
+    """Return the path of an engine of `[opponents]`; compile it if its files, the header or the command are new.
 
-    The name of the binary has their digest, so an engine built from other sources never takes its place.
+    The name of the binary has their digest, so an engine built from other files never takes its place. Only those of the files
+    that are sources are compiled; the others are headers.
 
     Raises:
-        UsageError: a source is missing or does not compile.
+        UsageError: a file is missing, or the sources do not compile.
     """
-    sources = [root / source for source in assignment.opponents[name]]
-    files = [*sources, root / assignment.engine_folder / assignment.engine_header]
+    own = [root / file for file in assignment.opponents[name]]
+    sources = [file for file in own if file.suffix in SOURCE_SUFFIXES]
+    files = [*own, root / assignment.engine_folder / assignment.engine_header]
     command = [*assignment.compile_command, *map(str, sources)]
     digest = hashlib.sha256("\0".join(command).encode())
     for file in files:
         try:
             digest.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError as error:
-            raise UsageError(f"expected a source of the opponent {name} at {file}: {error.strerror}") from error
+            raise UsageError(f"expected a file of the opponent {name} at {file}: {error.strerror}") from error
     binary = root / "build" / "opponents" / f"{name}-{digest.hexdigest()[:DIGEST_CHARACTERS]}"
     if binary.exists():
         return binary

@@ -221,8 +221,9 @@ def foe(tmp_path, assignment):
     (tmp_path / "Minimax/AIController.h").write_text("")
     source.write_text(WHOLE)
 
-    def build(path="Minimax/foe.cpp"):
-        return build_opponent("foe", dataclasses.replace(assignment, opponents={"foe": (path,)}), tmp_path)
+    def build(*paths):
+        opponents = {"foe": paths or ("Minimax/foe.cpp",)}
+        return build_opponent("foe", dataclasses.replace(assignment, opponents=opponents), tmp_path)
 
     return source, build
 
@@ -238,9 +239,18 @@ def test_an_opponent_is_built_once_and_again_for_another_source_however_old(foe)
     assert subprocess.run([build("Minimax/other.cpp")]).returncode == 3 and build() == binary
 
 
+def test_an_opponent_is_built_again_when_a_header_that_it_names_changes(foe):
+    source, build = foe
+    header = source.with_name("moves.h")
+    source.write_text('#include "moves.h"\nint main() { return CODE; }\n')
+    for code in (3, 4):
+        header.write_text(f"#define CODE {code}\n")
+        assert subprocess.run([build("Minimax/foe.cpp", "Minimax/moves.h")]).returncode == code
+
+
 def test_an_opponent_that_is_missing_or_does_not_compile_gives_one_sentence(foe):
     source, build = foe
-    with pytest.raises(UsageError, match=r"^expected a source of the opponent foe at .*none\.cpp: No such file or directory$"):
+    with pytest.raises(UsageError, match=r"^expected a file of the opponent foe at .*none\.cpp: No such file or directory$"):
         build("Minimax/none.cpp")
     source.write_text("int main( {}\n")
     with pytest.raises(UsageError, match=r"the opponent foe of .* does not compile: .*foe\.cpp:1:\d+: error"):
