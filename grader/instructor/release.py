@@ -313,7 +313,6 @@ def main(
         lab: the lab whose kit it is; empty for the main assignment.
     """
     assignment = load_named(lab, root)
-    require_tests(assignment, root)
     remove_unfinished(assignment.id, out)
     for path in (out / assignment.id, out / f"{assignment.id}.zip"):
         _expect_nothing_at(path)
@@ -322,6 +321,7 @@ def main(
         print("\n".join(leaks), file=sys.stderr)
         print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
         return 1
+    require_tests(assignment, root)
     _expect_writable(out)  # before the long work
     seed = secrets.randbelow(2**31) if seed is None else seed
     print("Computing the expected values of the kit's checks, which takes a few minutes.", flush=True)
