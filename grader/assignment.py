@@ -7,16 +7,17 @@ kit the lab's file and stubs lie at the root, so that there the lab is the main 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, get_type_hints
 
 from arena.statistics.estimates import GameResult, mean_interval_95
 from common.errors import UsageError
 from common.scoring import FORMULAS
-from grader.typed_toml import Mistake, converted, read_toml, value_at
+from grader.typed_toml import Mistake, converted, read_toml, require_known_keys, value_at
 
 ROOT = Path(__file__).resolve().parent.parent
 DESCRIPTION = "assignment.toml"
@@ -143,6 +144,7 @@ class Assignment:
         judging: patterns of the sources outside `grader/` that decide verdicts.
         bank: the module whose `make_bank` makes the expected values of a kit.
         engine_folder: empty for an assignment in which no engine is written.
+        opponents: name -> sources and headers; a submission plays the first one.
     """
 
     home: str = ""
@@ -189,6 +191,11 @@ class Assignment:
     def samples(self) -> str:
         """The folder of the submissions whose grades are known; relative to the root, and absent from every kit."""
         return f"{self.home or INSTRUCTOR}/submissions"
+
+    @property
+    def opponent(self) -> str:
+        """The name of the engine that a submission plays."""
+        return next(iter(self.opponents))
 
     @property
     def python_parts(self) -> tuple[str, ...]:
@@ -337,6 +344,9 @@ def load_named(name: str, root: Path = ROOT) -> Assignment:
     lab = load_assignment(root / home / DESCRIPTION)
     if lab.id != name:
         raise UsageError(f"{root / home / DESCRIPTION}: expected the name of its folder as assignment.id; got {lab.id!r}")
+    if not lab.checks_folder.startswith(f"{home}/"):
+        got = repr(lab.checks_folder)
+        raise UsageError(f"{root / home / DESCRIPTION}: expected a folder below {home} as judge.checks; got {got}")
     return replace(lab, home=home)
 
 
@@ -373,9 +383,48 @@ def load_assignment(path: Path = ROOT / DESCRIPTION) -> Assignment:
             raise UsageError(f"{path}: expected checks of the assignment in files.decides.{place}; got {', '.join(unknown)}")
     if undecided := sorted(set(assignment.parts) - set(assignment.decides)):
         raise UsageError(f"{path}: expected the checks of each part in files.decides; {', '.join(undecided)} is missing")
+    deciding = [name for names in assignment.decides.values() for name in names]
+    if homeless := [check.id for check in assignment.checks if not any(check.is_of(name) for name in deciding)]:
+        raise UsageError(f"{path}: expected each check or its part in files.decides; {', '.join(homeless)} is missing")
+    parts = [part for part, _ in groupby(check.id.split(".")[0] for check in assignment.checks)]
+    if parted := [part for part in dict.fromkeys(parts) if parts.count(part) > 1]:
+        raise UsageError(f"{path}: expected the checks of a part one after another; others are between those of {parted[0]}")
     if beyond := [i for i, shares in assignment.shares.items() if any(share >= 1 for share in shares.values())]:
         raise UsageError(f"{path}: expected shares below 1 in score.shares; {', '.join(beyond)} has a share of 1 or more")
+    for sentence in _wrong_numbers(assignment):
+        raise UsageError(f"{path}: {sentence}")
     return assignment
+
+
+def _wrong_numbers(assignment: Assignment) -> Iterator[str]:
+    """Yield a sentence for each number that would mark wrongly, without an error.
+
+    A check without points would count as failed, and a match without games as undecided.
+    """
+    shares = {f"score.losing_lines.steps[{i}]": share for i, (_, share) in enumerate(assignment.losing_line_steps)}
+    shares |= {f"likeness.{name}": share for name, share in vars(assignment.likeness).items() if isinstance(share, float)}
+    for place, share in shares.items():
+        if share > 1:
+            yield f"expected a share of at most 1 for {place}; got {share:g}"
+    tables: dict[str, Any] = {f"checks ({check.id})": check for check in assignment.checks}
+    tables |= {f"marks ({mark.id})": mark for mark in assignment.marks} | {"limits": assignment.limits}
+    for name, profile in assignment.profiles.items():
+        tables[f"profiles.{name}"] = profile
+        tables |= {f"profiles.{name}.{kind}": getattr(profile, kind) for kind in assignment.long_checks}
+        if profile.match.move_s > profile.match.limit_s:
+            yield (
+                f"expected move_s of at most limit_s ({profile.match.limit_s:g}) in profiles.{name}.match, because an engine "
+                f"loses beyond limit_s; got {profile.match.move_s:g}"
+            )
+    for place, table in tables.items():
+        for key, value in vars(table).items():
+            numbers = value if isinstance(value, tuple) else (value,)
+            if not numbers or any(number == 0 for number in numbers):
+                yield f"expected a number above 0 for {key} in {place}; got {0 if numbers else 'an empty list'}"
+    lists = {"opponents": tuple(assignment.opponents), **{f"opponents.{k}": v for k, v in assignment.opponents.items()}}
+    for place, entries in lists.items():
+        if assignment.engine_folder and not entries:
+            yield f"expected at least one entry in {place}; got none"
 
 
 def _from_toml(data: dict[str, Any]) -> Assignment:
@@ -390,4 +439,6 @@ def _from_toml(data: dict[str, Any]) -> Assignment:
         for name, place in PLACES.items()
         if name not in optional or NEEDED_WITH.get(place, place.split(".")[0]) in data
     }
-    return Assignment(**{name: converted(value_at(data, place), kinds[name], place) for name, place in places.items()})
+    values = {name: value_at(data, place) for name, place in places.items()}
+    require_known_keys(data, PLACES.values())
+    return Assignment(**{name: converted(value, kinds[name], places[name]) for name, value in values.items()})

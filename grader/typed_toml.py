@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Collection
 from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -43,6 +44,25 @@ def value_at(data: Any, place: str) -> Any:
             raise Mistake(f"expected a value at {place}; {key!r} is missing")
         data = data[key]
     return data
+
+
+def require_known_keys(data: dict[str, Any], places: Collection[str], table: str = "") -> None:
+    """Raise Mistake if the file has a key that leads to none of these places.
+
+    Args:
+        places: where the file may hold values, such as `score.win_rate.formula`; the keys inside a value are not examined.
+        table: the place of `data` in the file, empty for the whole file.
+    """
+    inside = f"{table}." if table else ""
+    keys = list(dict.fromkeys(place[len(inside) :].split(".")[0] for place in places if place.startswith(inside)))
+    for key, value in data.items():
+        if key not in keys:
+            raise Mistake(f"expected other keys in {table or 'the file'}: {key} is unknown; the keys are {', '.join(keys)}")
+        place = f"{inside}{key}"
+        if place not in places:
+            if not isinstance(value, dict):
+                raise Mistake(f"expected a table for {place}; got {_shown(value)}")
+            require_known_keys(value, places, place)
 
 
 def converted(value: Any, kind: Any, place: str) -> Any:

@@ -31,6 +31,7 @@ from grader.instructor.warmup import cell_lines, solution_lines
 from grader.judge.support.oracle import BANK
 from grader.pipeline.archive_names import IGNORED_FOLDERS
 from grader.pipeline.handed_out import DIGESTS, LEAST, answers_below, digests_of, sources_below, stub_fingerprints
+from grader.pipeline.judging import require_tests
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 
 README = "README.txt"
@@ -320,6 +321,7 @@ def main(
         print("\n".join(leaks), file=sys.stderr)
         print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
         return 1
+    require_tests(assignment, root)
     _expect_writable(out)  # before the long work
     seed = secrets.randbelow(2**31) if seed is None else seed
     print("Computing the expected values of the kit's checks, which takes a few minutes.", flush=True)

@@ -19,6 +19,7 @@ from grader.assignment import Assignment
 from grader.pipeline.class_progress import ClassListener, ClassProgress
 from grader.pipeline.engine_build import build_opponent, require_compiler
 from grader.pipeline.grading import RunChecks, grade_submission
+from grader.pipeline.judging import require_tests
 from grader.pipeline.listeners import Announce, Lines, Listener
 from grader.pipeline.order import Order
 from grader.pipeline.ray_grading import RayChecks
@@ -76,6 +77,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
     require_submissions(paths)
     with held(order.out), ExitStack() as stack:
         require_compiler(order.assignment)
+        require_tests(order.assignment)
         for opponent in order.assignment.opponents:
             build_opponent(opponent, order.assignment)
         cluster, slots = None, class_order.slots(len(paths))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import posixpath
@@ -42,6 +43,7 @@ COMPILER_FILE_MIB = 2048
 MAX_TOML_BYTES = 16 << 10  # tomllib takes seconds for some longer files
 DIAGNOSTIC_BYTES = 64 << 10
 MESSAGE_CHARACTERS = 300
+DIGEST_CHARACTERS = 16  # of the sources, in the name of an opponent's binary
 
 
 def require_compiler(assignment: Assignment) -> None:
@@ -357,21 +359,32 @@ def _first_error(diagnostics: str) -> str:
 
 
 def build_opponent(name: str, assignment: Assignment, root: Path = ROOT) -> Path:
-    """Return the path of the framework's engine `name` in `build/engines/`; compile it again if its sources are newer.
+    """Return the path of an engine of `[opponents]`; compile it if its files, the header or the command are new.
+
+    The name of the binary has their digest, so an engine built from other files never takes its place. Only those of the files
+    that are sources are compiled; the others are headers.
 
     Raises:
-        CouldNotGrade: the framework's source does not compile.
+        UsageError: a file is missing, or the sources do not compile.
     """
-    binary = root / "build" / "engines" / name
-    sources = [root / source for source in assignment.opponents[name]]
-    header = root / assignment.engine_folder / assignment.engine_header
-    if binary.exists() and binary.stat().st_mtime >= max(p.stat().st_mtime for p in [*sources, header]):
+    own = [root / file for file in assignment.opponents[name]]
+    sources = [file for file in own if file.suffix in SOURCE_SUFFIXES]
+    files = [*own, root / assignment.engine_folder / assignment.engine_header]
+    command = [*assignment.compile_command, *map(str, sources)]
+    digest = hashlib.sha256("\0".join(command).encode())
+    for file in files:
+        try:
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+        except OSError as error:
+            raise UsageError(f"expected a file of the opponent {name} at {file}: {error.strerror}") from error
+    binary = root / "build" / "opponents" / f"{name}-{digest.hexdigest()[:DIGEST_CHARACTERS]}"
+    if binary.exists():
         return binary
     binary.parent.mkdir(parents=True, exist_ok=True)
     fresh = binary.with_name(f".{name}.{os.getpid()}")
-    command = [*assignment.compile_command, *map(str, sources), "-o", str(fresh)]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    done = subprocess.run([*command, "-o", str(fresh)], cwd=root, capture_output=True, text=True)
     if done.returncode:
-        raise CouldNotGrade(f"the opponent {name} does not compile: {_first_error(done.stderr)}")
+        given = ", ".join(assignment.opponents[name])
+        raise UsageError(f"the opponent {name} of assignment.toml ({given}) does not compile: {_first_error(done.stderr)}")
     fresh.replace(binary)
     return binary

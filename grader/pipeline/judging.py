@@ -22,6 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
+from common.errors import UsageError
 from grader.assignment import DESCRIPTION, ROOT, Assignment, Check
 from grader.pipeline.handed_out import answers_below, kit_sources, sources_below
 from grader.pipeline.workspace import framework_files
@@ -93,6 +94,23 @@ def bases(files: Mapping[str, bytes], level: str, assignment: Assignment, profil
     return found
 
 
+def require_tests(assignment: Assignment, root: Path = ROOT) -> None:
+    """Raise a UsageError unless each check has a test below the folder of the checks, and each of these tests a check."""
+    tests = _Sources(root, assignment.checks_folder).tests()
+    description, folder = assignment.place(DESCRIPTION), assignment.checks_folder
+    known = [check.id for check in assignment.checks]
+    if lacking := [check for check in known if check not in tests]:
+        raise UsageError(
+            f'expected a test below {folder} marked @pytest.mark.points("{lacking[0]}"), because {description} has this '
+            f"check; got none: add the test, or correct the id (without a test: {', '.join(lacking)})"
+        )
+    if strange := [f"{check} ({path})" for check, path in tests.items() if check not in known]:
+        raise UsageError(
+            f"expected a table [[checks]] in {description} for each test below {folder}; got none for {', '.join(strange)}: "
+            "add the table, correct the id, or remove the test"
+        )
+
+
 def _is_of_part(check: Check, top: str, assignment: Assignment) -> bool:
     """Return whether a folder or file at the top of a submission decides a check."""
     places = [names for place, names in assignment.decides.items() if place.split("/")[0] == top]
@@ -158,6 +176,10 @@ class _Sources:
         self._tests = {path: self._module(path) for path in tests}
         self._started = [path for place in STARTED for path in self._below(place)]
 
+    def tests(self) -> dict[str, str]:
+        """Return check -> the path of a module with its test."""
+        return {check: path for path, module in self._tests.items() for check in module.checks}
+
     def reached_from(self, check: Check) -> set[str]:
         """Return the paths of all modules that can run when a check is graded, except those of the student."""
         tests = {path: module for path, module in self._tests.items() if check.id in module.checks}
@@ -191,7 +213,10 @@ class _Sources:
 
     def _module(self, path: str) -> _Module:
         if path not in self._read:
-            self._read[path] = _read_module((self._root / path).read_bytes())
+            try:
+                self._read[path] = _read_module((self._root / path).read_bytes())
+            except SyntaxError as error:
+                raise UsageError(f"expected Python in {path}; line {error.lineno}: {error.msg}") from error
         return self._read[path]
 
     def _paths(self, names: Iterable[str]) -> set[str]:

@@ -87,7 +87,7 @@ def recorded_costs(assignment: Assignment, at_once: int) -> dict[str, list[Costs
     ids = {check.id for check in assignment.checks}
     if not any(ids & each["checks"].keys() for profile in record.values() for each in profile.values()):
         return {}
-    baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
+    baseline = str(build_opponent(assignment.opponent, assignment))
     speed = measure(EngineSpec(path=baseline, command=(baseline,)), at_once).factor
     return {
         name: [

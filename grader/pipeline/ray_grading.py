@@ -77,7 +77,7 @@ class Machine:
         versions = environment(assignment)
         speed = 1.0  # matters only to engines
         if assignment.opponents:
-            baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
+            baseline = str(build_opponent(assignment.opponent, assignment))
             speed = measure(EngineSpec(path=baseline, command=(baseline,))).factor
         return cls(name, {key: versions[key] for key in SAME}, find_sandbox(level).level, speed)
 

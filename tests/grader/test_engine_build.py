@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -212,16 +213,45 @@ def test_a_machine_without_the_compiler_is_told_what_to_install(assignment):
         require_compiler(dataclasses.replace(assignment, compile_command=("no-such-g++",)))
 
 
-def test_an_opponent_is_built_anew_when_its_source_is_newer_and_a_broken_one_is_nobodys_loss(tmp_path, assignment):
-    source, header = tmp_path / "Minimax/foe.cpp", tmp_path / "Minimax/AIController.h"
+@pytest.fixture
+def foe(tmp_path, assignment):
+    """An assignment with the opponent `foe`, whose source may be rewritten, and how it is built."""
+    source = tmp_path / "Minimax/foe.cpp"
     source.parent.mkdir()
-    header.write_text("")
+    (tmp_path / "Minimax/AIController.h").write_text("")
     source.write_text(WHOLE)
-    own = dataclasses.replace(assignment, opponents={"foe": ("Minimax/foe.cpp",)})
-    binary = build_opponent("foe", own, tmp_path)
+
+    def build(*paths):
+        opponents = {"foe": paths or ("Minimax/foe.cpp",)}
+        return build_opponent("foe", dataclasses.replace(assignment, opponents=opponents), tmp_path)
+
+    return source, build
+
+
+def test_an_opponent_is_built_once_and_again_for_another_source_however_old(foe):
+    source, build = foe
+    binary = build()
     made = binary.stat().st_mtime_ns
-    assert build_opponent("foe", own, tmp_path).stat().st_mtime_ns == made
+    assert build() == binary and binary.stat().st_mtime_ns == made
+    other = source.with_name("other.cpp")
+    other.write_text("int main() { return 3; }\n")
+    os.utime(other, (0, 0))
+    assert subprocess.run([build("Minimax/other.cpp")]).returncode == 3 and build() == binary
+
+
+def test_an_opponent_is_built_again_when_a_header_that_it_names_changes(foe):
+    source, build = foe
+    header = source.with_name("moves.h")
+    source.write_text('#include "moves.h"\nint main() { return CODE; }\n')
+    for code in (3, 4):
+        header.write_text(f"#define CODE {code}\n")
+        assert subprocess.run([build("Minimax/foe.cpp", "Minimax/moves.h")]).returncode == code
+
+
+def test_an_opponent_that_is_missing_or_does_not_compile_gives_one_sentence(foe):
+    source, build = foe
+    with pytest.raises(UsageError, match=r"^expected a file of the opponent foe at .*none\.cpp: No such file or directory$"):
+        build("Minimax/none.cpp")
     source.write_text("int main( {}\n")
-    os.utime(source, ns=(made + 10**9, made + 10**9))
-    with pytest.raises(CouldNotGrade, match=r"the opponent foe does not compile: .*foe\.cpp:1:\d+: error"):
-        build_opponent("foe", own, tmp_path)
+    with pytest.raises(UsageError, match=r"the opponent foe of .* does not compile: .*foe\.cpp:1:\d+: error"):
+        build()

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from common.errors import UsageError
 from grader.assignment import ROOT
 from grader.pipeline import judging
-from grader.pipeline.judging import bases, check_digests, files_of_checks, grader_digest, judging_files
+from grader.pipeline.judging import bases, check_digests, files_of_checks, grader_digest, judging_files, require_tests
 
 # Imports what the grader, its checks and its workers import, as they do, and prints the files of this tree.
 IMPORT_EVERYTHING = """
@@ -34,6 +35,25 @@ def tree(assignment, tmp_path):
         (tmp_path / relative).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / relative, tmp_path / relative)
     return tmp_path
+
+
+def test_each_check_of_the_assignment_needs_a_test_and_each_test_a_check(assignment, tree):
+    require_tests(assignment, tree)
+    first, *others = assignment.checks
+    misspelt = replace(assignment, checks=(replace(first, id="minimax.biuld"), *others))
+    with pytest.raises(UsageError, match=r'marked @pytest\.mark\.points\("minimax\.biuld"\), because assignment\.toml'):
+        require_tests(misspelt, tree)
+    removed = replace(assignment, checks=tuple(others))
+    with pytest.raises(UsageError, match=r"for minimax\.build \(grader/judge/checks/test_minimax\.py\): add the table"):
+        require_tests(removed, tree)
+    with pytest.raises(UsageError, match=r"expected a test below grader/jugde"):
+        require_tests(replace(assignment, checks_folder="grader/jugde"), tree)
+
+
+def test_a_check_that_is_not_python_is_named_with_its_line(assignment, tree):
+    (tree / "grader/judge/checks/test_minimax.py").write_text("import pytest\n\ndef test_build(:\n")
+    with pytest.raises(UsageError, match=r"^expected Python in grader/judge/checks/test_minimax\.py; line 3: invalid syntax"):
+        require_tests(assignment, tree)
 
 
 def test_a_byte_changed_in_any_file_that_judges_changes_the_digest(assignment, tree):

@@ -141,11 +141,23 @@ def test_an_assignment_is_found_by_its_id_and_the_main_one_without_a_name(tree, 
             lambda text: text.replace('id = "toy"', 'id = "other"'),
             "expected the name of its folder as assignment.id; got 'other'",
         ),
+        (
+            lambda text: text.replace('checks = "labs/toy/', 'checks = "labs/nogo/'),
+            "expected a folder below labs/toy as judge.checks; got 'labs/nogo/",
+        ),
         (lambda text: text.replace("bank =", "bnak ="), "'bank' is missing"),
         (lambda text: text + '[long_checks]\ntraining = ["toy.answer"]\n', "expected training in each profile"),
         (lambda text: text + "[engine]\nfolder = 'Minimax'\n", "expected a value at engine.header"),
     ],
-    ids=["an unknown lab", "a path", "another id", "a missing key", "a long check without limits", "half an engine"],
+    ids=[
+        "an unknown lab",
+        "a path",
+        "another id",
+        "the checks of another lab",
+        "a missing key",
+        "a long check without limits",
+        "half an engine",
+    ],
 )
 def test_a_lab_that_cannot_be_used_gives_one_sentence(tree, change, words, request):
     path = tree / LABS / "toy" / "assignment.toml"

@@ -79,7 +79,9 @@ def engine(run: Run, built: Built) -> EngineSpec:
 
 @pytest.fixture
 def baseline(run: Run) -> EngineSpec:
-    return EngineSpec(path="baseline", command=(str(build_opponent("baseline", run.assignment)),))
+    """The engine that the student's engine plays."""
+    name = run.assignment.opponent
+    return EngineSpec(path=name, command=(str(build_opponent(name, run.assignment)),))
 
 
 @pytest.fixture
