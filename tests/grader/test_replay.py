@@ -133,7 +133,7 @@ def test_repeated_runs_are_beside_the_recorded_one(folder):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["{run}", "mcts_pure.trees"], "expected a check such as mcts_pure.tree or a part among mcts_pure, network"),
+        (["{run}", "mcts_pure.trees"], "a part among mcts_pure, network; got 'mcts_pure.trees' (did you mean mcts_pure.tree?)"),
         (["{run}", "minimax.build"], "expected a check such as"),  # which this run did not have
         (["docs"], "expected a results.json at docs/results.json: No such file"),
         (["nowhere"], "expected a results.json at nowhere: No such file"),
