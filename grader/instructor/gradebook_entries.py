@@ -123,8 +123,6 @@ def read_finished(path: Path, assignment: Assignment) -> Results:
     Raises:
         UsageError: the file is missing, damaged or altered, the run is unfinished, or the result belongs to another assignment.
     """
-    if not path.exists() and (path.parent / RUN).exists():
-        raise UsageError(f"{path.parent} holds an unfinished run; give the same grade command again to finish it")
     results = read_results(path)
     if results.assignment != assignment.id:
         raise UsageError(f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}")

@@ -149,6 +149,16 @@ def test_a_wrong_call_gets_one_sentence(run, arguments, sentence):
     assert contents(run) == before
 
 
+def test_a_run_that_is_unfinished_and_an_archive_that_was_refused_are_named_as_such(run, tmp_path):
+    (run / "results.json").unlink()
+    with pytest.raises(UsageError, match="holds an unfinished run; give the same grade command again"):
+        replay.read_record(run)
+    (tmp_path / "out" / "bob").mkdir()
+    (tmp_path / "out" / "bob" / "refused.txt").write_text("bob.zip is a RAR archive\n")
+    with pytest.raises(UsageError, match=r"expected a graded run in .*bob; the archive was refused: bob\.zip is a RAR archive"):
+        replay.read_record(tmp_path / "out" / "bob")
+
+
 def test_a_machine_without_a_compiler_gets_one_sentence(run, tmp_path):
     code, said, error = call(run, "--out", tmp_path / "again", PATH=str(tmp_path))
     assert code == 2 and "expected the C++ compiler g++ on PATH" in error and error.count("\n") == 1 and said == ""
