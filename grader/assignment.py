@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 
 from arena.statistics.estimates import GameResult, mean_interval_95
 from common.errors import UsageError
+from common.near_names import meant
 from common.scoring import FORMULAS
 from grader.typed_toml import Mistake, converted, read_toml, require_known_keys, value_at
 
@@ -227,7 +228,8 @@ class Assignment:
         if found := [check for check in self.checks if check.is_of(name)]:
             return found
         parts = dict.fromkeys(check.id.split(".")[0] for check in self.checks)
-        raise UsageError(f"expected a check such as {self.checks[0].id} or a part among {', '.join(parts)}; got {name!r}")
+        hint = meant(name, [*parts, *(check.id for check in self.checks)])
+        raise UsageError(f"expected a check such as {self.checks[0].id} or a part among {', '.join(parts)}; got {name!r}{hint}")
 
     def deadlines_s(self, profile: Profile) -> dict[str, float]:
         """Return a dict from check id to the number of seconds that the check may take."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -27,6 +28,7 @@ from grader.judge.trusted.answers import answers_of
 
 CASES = 96
 """The default number of cases in each family."""
+LOG_INTERVAL_S = 60
 FAMILIES: dict[str, Callable[[Random], Any]] = {
     **SEARCHES,
     **OUTPUTS,
@@ -57,9 +59,10 @@ def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
 
 
 def _all_rows(seed: int, cases: int, jobs: int) -> list[list[BankRow]]:
-    """Return the rows of each family, in the order of FAMILIES; a terminal shows how far the work is."""
+    """Return the rows of each family, in the order of FAMILIES; a bar shows how far the work is, in a log once a minute."""
     work = partial(_family, seed=seed, cases=cases)
-    with tqdm(total=len(FAMILIES), unit="family", disable=None) as bar, ExitStack() as opened:
+    seldom = {} if sys.stderr.isatty() else {"mininterval": LOG_INTERVAL_S, "miniters": 1}
+    with tqdm(total=len(FAMILIES), unit="family", **seldom) as bar, ExitStack() as opened:
         if jobs == 1:
             ended: Iterable[tuple[str, list[BankRow]]] = map(work, FAMILIES)
         else:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
-from common.errors import UsageError, reason_of
+from common.csv_tables import listed, read_table
+from common.errors import UsageError
 from common.harmless_text import on_screen
 from grader.assignment import Assignment
 from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Results, Verdict, read_results
 from grader.pipeline.run_folder import REFUSAL_FILE
 
+ROSTER = ("id", "submission", "first_name", "last_name", "email", "canvas_id", "moodle_id")
 COMMENT_LIMIT, COMMENT_WIDTH = 2000, 100
 NOTHING_TO_SAY = "As expected."  # the message of most checks that passed; a comment on each would bury the others
 
@@ -121,8 +123,6 @@ def read_finished(path: Path, assignment: Assignment) -> Results:
     Raises:
         UsageError: the file is missing, damaged or altered, the run is unfinished, or the result belongs to another assignment.
     """
-    if not path.exists() and (path.parent / RUN).exists():
-        raise UsageError(f"{path.parent} holds an unfinished run; give the same grade command again to finish it")
     results = read_results(path)
     if results.assignment != assignment.id:
         raise UsageError(f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}")
@@ -160,37 +160,47 @@ def read_roster(path: Path) -> tuple[Student, ...]:
     `last_name`, `email`, `canvas_id` and `moodle_id`; other columns and empty lines are left out.
 
     Raises:
-        UsageError: the file cannot be read, lacks the column, has a line with more cells than columns or an unbalanced
-            quote, lists a student, submission or number twice, or has an unusable id or name.
+        UsageError: the file cannot be read, lacks the column id, misspells a column, has a line with more cells than columns
+            or an unbalanced quote, lists a student, submission or number twice, or has an unusable id or name.
     """
+    header, lines = read_table(path, "a roster")
+    for name in header:
+        if meant := _misspelt(name, header):
+            raise UsageError(f"{path}: expected the column {meant}; got {name!r}: correct its name, or take the column out")
+    if header.count("id") != 1:
+        raise UsageError(f"{path}: expected one column id in the first line; got {listed(header)!r}")
     students: list[Student] = []
-    listed: set[tuple[str, str]] = set()
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, strict=True, skipinitialspace=True)
-            header = [name.strip() for name in next(rows, [])]
-            if header.count("id") != 1:
-                raise UsageError(f"{path}: expected a column id in the first line; got {', '.join(header)!r}")
-            for cells in rows:
-                where = f"{path}, line {rows.line_num}"
-                values = [cell.strip() for cell in cells]
-                if not any(values):
-                    continue
-                if len(values) > len(header):
-                    raise UsageError(
-                        f"{where}: expected at most {len(header)} cells, as in the first line; got {len(values)}: put quotes "
-                        "around a name with a comma"
-                    )
-                student = _student(dict(zip(header, values, strict=False)), where)
-                for column in ("id", "submission", "canvas_id", "moodle_id"):
-                    value = getattr(student, column)
-                    if value and (column, value) in listed:
-                        raise UsageError(f"{where}: the {column} {value} is listed twice")
-                    listed.add((column, value))
-                students.append(student)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"expected a roster (CSV, UTF-8) at {path}: {reason_of(error)}") from error
+    known: set[tuple[str, str]] = set()
+    for where, cells in lines:
+        values = [cell.strip() for cell in cells]
+        if len(values) > len(header):
+            raise UsageError(
+                f"{where}: expected at most {len(header)} cells, as in the first line; got {len(values)}: put quotes "
+                "around a name with a comma"
+            )
+        student = _student(dict(zip(header, values, strict=False)), where)
+        for column in ("id", "submission", "canvas_id", "moodle_id"):
+            value = getattr(student, column)
+            if value and (column, value) in known:
+                raise UsageError(f"{where}: the {column} {value} is listed twice")
+            known.add((column, value))
+        students.append(student)
     return tuple(students)
+
+
+def _misspelt(name: str, header: Collection[str]) -> str:
+    """Return the column of a roster that is missing and that a name nearly spells, such as canvas_id for `Canvas ID`."""
+    if name in ROSTER:
+        return ""
+    letters = _letters(name)
+    missing = {_letters(column): column for column in ROSTER if column not in header}
+    similar = [column for column in missing if abs(len(column) - len(letters)) <= 1]
+    close = get_close_matches(letters, similar, n=1, cutoff=0.8)
+    return missing[close[0]] if close else ""
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum())
 
 
 def _student(fields: dict[str, str], where: str) -> Student:

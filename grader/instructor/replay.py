@@ -18,6 +18,7 @@ from arena.match.referee import GameRecord
 from common.errors import UsageError
 from grader.assignment import Assignment, load_named
 from grader.confinement.sandbox import Sandbox, find_sandbox
+from grader.instructor.gradebook_entries import refusal_of
 from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.grading import absent_verdicts, environment, grade_submission, require_strong
 from grader.pipeline.judging import grader_digest
@@ -49,6 +50,8 @@ def read_record(place: Path) -> tuple[Path, Results]:
         UsageError: there is no finished run, or its files were altered.
     """
     path = place / RESULTS if place.is_dir() else place
+    if not path.exists() and (refusal := refusal_of(path.parent)):
+        raise UsageError(f"expected a graded run in {path.parent}; the archive was refused: {refusal}")
     return path.parent, read_results(path)
 
 

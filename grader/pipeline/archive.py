@@ -8,6 +8,7 @@ decides which kind of archive it is. Anything that cannot be read raises a Usage
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -42,12 +43,14 @@ OTHER_COMPRESSIONS = {9: "Deflate64", 12: "bzip2", 14: "LZMA", 93: "Zstandard", 
 EXTENDED_TIMESTAMP = 0x5455  # in a zip entry's extra field (section 4.6.1)
 NO_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # written by packers that do not know the time
 MAX_TIME_S = 1 << 33  # of a tar's entry, which may claim any number
+DOWNLOAD_AGAIN = "log in to the platform and download it again, or ask for the archive again"
 CUT_OFF = "the end of the zip is missing, as after an interrupted upload or download; ask for it again"
 ZIP64 = 0xFFFFFFFF  # in place of a number that needs more bits
 OFFSET = slice(42, 46)  # of an entry in a zip's list: where the file begins (section 4.3.12)
 AES = 99  # the compression method of an entry encrypted with AES
 # The first bytes of archives of other kinds.
 FOREIGN = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
+WEB_PAGE = (b"<!doctype html", b"<html")  # shown instead of a file to whoever is not logged in
 TAR_READERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": open_xz}
 
 # What the standard library raises for files that cannot be read or are damaged.
@@ -163,13 +166,15 @@ def open_archive(file: IO[bytes], name: str, limits: Limits | None = None) -> So
         UsageError: the file is not an archive that can be read.
     """
     try:
-        begin = file.read(8)
+        begin = file.read(64)
         file.seek(0)
         for magic, words in FOREIGN.items():
             if begin.startswith(magic):
                 raise UsageError(
                     f"{name} is {words}, despite its name: unpack it by hand and grade the folder, or ask for a .zip"
                 )
+        if begin.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(WEB_PAGE):
+            raise UsageError(f"{name} is a web page (HTML), despite its name: {DOWNLOAD_AGAIN}")
         if not begin:
             raise UsageError(f"{name} {Source.failure}: it has 0 bytes; ask for it again")
         with in_one_sentence(f"{name} {Source.failure}"):

@@ -201,8 +201,11 @@ def read_results(path: Path) -> Results:
     """Read a results.json.
 
     Raises:
-        UsageError: the file is missing, damaged or of another version, or the file or a record beside it was altered.
+        UsageError: the file is missing, damaged or of another version, the run is unfinished, or the file or a record beside
+            it was altered.
     """
+    if not path.exists() and (path.parent / RUN).exists():
+        raise UsageError(f"{path.parent} holds an unfinished run; give the same grade command again to finish it")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -67,8 +67,8 @@ def test_a_roster_is_a_csv_file_with_ids_that_differ_and_can_name_a_folder(tmp_p
         ("s2", "s2", {}),
     ]
     for text, words in (
-        ("name\ns1\n", "expected a column id in the first line; got 'name'"),
-        ("", "expected a column id in the first line; got ''"),
+        ("name\ns1\n", "expected one column id in the first line; got 'name'"),
+        ("", "expected one column id in the first line; got ''"),
         ("id\n../s1\n", "line 2: expected a student id that can name a folder and holds no HTML; got '../s1'"),
         ("id\n\n..\n", "line 3: expected a student id that can name a folder and holds no HTML; got '..'"),
         ("id,submission\n,x\n", "line 2: expected a student id that can name a folder and holds no HTML; got ''"),
@@ -89,9 +89,28 @@ def test_a_roster_is_a_csv_file_with_ids_that_differ_and_can_name_a_folder(tmp_p
         ("s1", {"first_name": "Ada, Jr."}, "17"),
         ("s2", {}, ""),
     ]
+    path.write_text("id;last_name;first_name\ns1;Ada, Jr.;Grace\n")
+    assert read_roster(path)[0].names == {"first_name": "Grace", "last_name": "Ada, Jr."}
     path.write_bytes(b"id\n\xff\xfe\n")
     with pytest.raises(UsageError, match="UTF-8"):
         read_roster(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("Canvas ID", "canvas_id"), ("firstname", "first_name"), ("e-mail", "email"), ("moodel_id", "moodle_id")],
+)
+def test_a_misspelt_column_of_a_roster_is_refused_with_the_name_that_is_meant(tmp_path, name, meant):
+    path = tmp_path / "roster.csv"
+    path.write_text(f"id,{name}\ns1,x\n")
+    with pytest.raises(UsageError, match=rf"expected the column {meant}; got '{name}': correct its name"):
+        read_roster(path)
+
+
+def test_a_roster_may_have_columns_that_are_not_used(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("id,Section,Submission ID,canvas_id,Canvas ID\ns1,A,17,4,5\n")
+    assert [(student.id, student.submission, student.canvas_id) for student in read_roster(path)] == [("s1", "s1", "4")]
 
 
 def test_a_comment_is_an_indented_block_of_bounded_length():

@@ -155,12 +155,14 @@ WRONG = {
     "points below 0": ("--by-hand", BY_HAND, "bob,report,-1,", "expected points such as 4.5; got '-1'"),
     "no number": ("--by-hand", BY_HAND, "bob,report,nan,", "expected points such as 4.5; got 'nan'"),
     "a mark twice": ("--by-hand", BY_HAND, "bob,report,3,\nbob,report,3,", "line 3: report of bob is listed twice"),
-    "another separator": (
+    "a missing column": (
         "--by-hand",
-        "id;item;points",
-        "bob;report;3",
-        "columns id,item,points,[comment]; got 'id;item",
+        "id,item,score",
+        "bob,report,3",
+        "expected marks by hand with the columns id,item,points,[comment]; missing: points\n",
     ),
+    "a column too many": ("--by-hand", f"{BY_HAND},by", "bob,report,3,,X", "[comment]; unknown: by\n"),
+    "a column twice": ("--by-hand", f"{BY_HAND},item", "bob,report,3,,report", "[comment]; there twice: item\n"),
     "an open quote": ("--by-hand", BY_HAND, 'bob,report,3,"open', "unexpected end of data"),
     "too few cells": ("--by-hand", BY_HAND, "bob,report", "line 2: expected 4 cells, as in the first line; got 2"),
     "an override without a reason": (
@@ -170,13 +172,27 @@ WRONG = {
         "expected a 'reason' for the override of report",
     ),
     "an override by nobody": ("--overrides", OVERRIDES, "bob,report,3,why,", "expected a 'by' for the override of report"),
-    "an override of the total": ("--overrides", OVERRIDES, "bob,total,3,why,X", "expected an item; got 'total'"),
-    "half a minute": (
+    "an override of the total": (
         "--overrides",
         OVERRIDES,
-        "bob,late_minutes,3.5,why,X",
-        "a whole number of late_minutes; got '3.5'",
+        "bob,total,3,why,X",
+        "expected an item or a part; the total follows from them",
     ),
+    "a student's id in capitals and full-width letters": (
+        "--by-hand",
+        BY_HAND,
+        "Ｂob,report,3,",
+        "expected an id of the roster; got 'Ｂob' (did you mean bob?)",
+    ),
+    **{
+        f"a delay of {text}": (
+            "--overrides",
+            OVERRIDES,
+            f"bob,late_minutes,{text},why,X",
+            f"expected a whole number of minutes for late_minutes, such as 90, or 0 for in time; got '{text}'",
+        )
+        for text in ("3.5", "-5", "2026-12-02")
+    },
     "a table that is not collected.csv": (
         "--collected",
         "id,late",
@@ -231,6 +247,15 @@ def test_a_file_that_is_not_there_gives_one_sentence(arguments, words, school, c
     assert words in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_table_that_a_spreadsheet_saved_with_another_separator_is_read(separator, school, tmp_path):
+    path = tmp_path / "by_hand.csv"
+    path.write_text(path.read_text().replace(",", separator).replace(f"argued{separator}", "argued,"))
+    school("--by-hand", path)
+    assert marks(school)["alice"]["report"] == "18"
+    assert marks(school)["alice"]["comments"] == "report: Well argued, clear."
+
+
 # ---------------------------------------------------------------------------------------- overrides and their journal
 
 
@@ -263,6 +288,11 @@ def test_an_override_counts_and_enters_the_journal_once_with_its_change_and_its_
         ("changed", "carol", "25"),
     ]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", line["time"]) for line in journal(school))
+
+
+def test_an_override_that_confirms_a_mark_says_so(school, write):
+    school(*school.usual, "--overrides", write("o.csv", OVERRIDES, [("alice", "report", 18, "Read again", "X")]))
+    assert marks(school)["alice"]["overrides"] == "report 18, as before, because Read again (X)"
 
 
 def test_an_override_of_a_part_or_a_mark_replaces_what_it_is_made_of(school, write):

@@ -133,7 +133,7 @@ def test_repeated_runs_are_beside_the_recorded_one(folder):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["{run}", "mcts_pure.trees"], "expected a check such as mcts_pure.tree or a part among mcts_pure, network"),
+        (["{run}", "mcts_pure.trees"], "a part among mcts_pure, network; got 'mcts_pure.trees' (did you mean mcts_pure.tree?)"),
         (["{run}", "minimax.build"], "expected a check such as"),  # which this run did not have
         (["docs"], "expected a results.json at docs/results.json: No such file"),
         (["nowhere"], "expected a results.json at nowhere: No such file"),
@@ -147,6 +147,16 @@ def test_a_wrong_call_gets_one_sentence(run, arguments, sentence):
     code, said, error = call(*(argument.format(run=run) for argument in arguments))
     assert code == 2 and sentence in error and error.count("\n") == 1 and said == ""
     assert contents(run) == before
+
+
+def test_a_run_that_is_unfinished_and_an_archive_that_was_refused_are_named_as_such(run, tmp_path):
+    (run / "results.json").unlink()
+    with pytest.raises(UsageError, match="holds an unfinished run; give the same grade command again"):
+        replay.read_record(run)
+    (tmp_path / "out" / "bob").mkdir()
+    (tmp_path / "out" / "bob" / "refused.txt").write_text("bob.zip is a RAR archive\n")
+    with pytest.raises(UsageError, match=r"expected a graded run in .*bob; the archive was refused: bob\.zip is a RAR archive"):
+        replay.read_record(tmp_path / "out" / "bob")
 
 
 def test_a_machine_without_a_compiler_gets_one_sentence(run, tmp_path):

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 from common.errors import UsageError
+from common.near_names import same_but_written_otherwise
 from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.outcomes import Row
 from grader.instructor.collecting.people import Roster
@@ -40,7 +41,8 @@ def read_times(path: Path, roster: Roster, due: Due, announce: Announce) -> dict
     for line in read_rows(path, "times of submissions", (ID, TIME)):
         student, text = line.cells[ID], line.cells[TIME]
         if ids is not None and student not in ids:
-            raise UsageError(f"{line.where}: expected an id of the roster; got {student!r}")
+            hint = same_but_written_otherwise(student, ids)
+            raise UsageError(f"{line.where}: expected an id of the roster; got {student!r}{hint}")
         if student in times:
             raise UsageError(f"{line.where}: the id {student} is listed twice")
         try:

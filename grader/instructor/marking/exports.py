@@ -138,8 +138,10 @@ def _feedback(line: StudentMarks, items: Items) -> str:
 
 
 def _change(change: Change) -> str:
+    points = _number(shown(change.points))
     before = "nothing" if change.before is None else _number(shown(change.before))
-    return f"{change.item} {_number(shown(change.points))} instead of {before}, because {change.reason} ({change.by})"
+    decided = f"{points}, as before" if points == before else f"{points} instead of {before}"
+    return f"{change.item} {decided}, because {change.reason} ({change.by})"
 
 
 def _number(points: Decimal | None) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 
-from common.errors import UsageError, reason_of
+from common.csv_tables import listed, read_table
+from common.errors import UsageError
 from common.harmless_text import from_csv_cell
+from common.near_names import meant, same_but_written_otherwise
 from grader.instructor.marking.schemes import LATE_MINUTES
 
+TOTAL = "total"
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 COLLECTED, MISSING, UNKNOWN = "collected", "missing", "unknown"
 
@@ -81,31 +82,25 @@ class Collected:
 
 
 def read_rows(path: Path, what: str, columns: Sequence[str], optional: Sequence[str] = ()) -> list[Row]:
-    """Read a CSV file (UTF-8) with exactly these columns, in any order. Empty lines are left out.
+    """Read a table with exactly these columns, in any order. Empty lines are left out.
 
     Raises:
         UsageError: the file cannot be read, or has other columns, a line with more or fewer cells, or an unbalanced quote.
     """
+    header, lines = read_table(path, what)
+    lacking = [name for name in columns if name not in header]
+    strange = [name for name in header if name not in (*columns, *optional)]
+    doubled = sorted({name for name in header if header.count(name) > 1})
+    for names, problem in ((lacking, "missing"), (strange, "unknown"), (doubled, "there twice")):
+        if names:
+            expected = ",".join((*columns, *(f"[{name}]" for name in optional)))
+            raise UsageError(f"{path}: expected {what} with the columns {expected}; {problem}: {listed(names)}")
     rows: list[Row] = []
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            table = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(table, [])]
-            lacking = [name for name in columns if name not in header]
-            strange = [name for name in header if name not in (*columns, *optional) or header.count(name) > 1]
-            if lacking or strange:
-                expected = ",".join((*columns, *(f"[{name}]" for name in optional)))
-                raise UsageError(f"{path}: expected {what} with the columns {expected}; got {','.join(header)!r}")
-            for cells in table:
-                where = f"{path}, line {table.line_num}"
-                if not any(cell.strip() for cell in cells):
-                    continue
-                if len(cells) != len(header):
-                    raise UsageError(f"{where}: expected {len(header)} cells, as in the first line; got {len(cells)}")
-                values = (from_csv_cell(cell).strip() for cell in cells)
-                rows.append(Row(where, dict(zip(header, values, strict=True))))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"expected {what} (CSV, UTF-8) at {path}: {reason_of(error)}") from error
+    for where, cells in lines:
+        if len(cells) != len(header):
+            raise UsageError(f"{where}: expected {len(header)} cells, as in the first line; got {len(cells)}")
+        values = (from_csv_cell(cell).strip() for cell in cells)
+        rows.append(Row(where, dict(zip(header, values, strict=True))))
     return rows
 
 
@@ -138,9 +133,7 @@ def read_overrides(path: Path, students: Collection[str], most: dict[str, Fracti
     overrides: dict[tuple[str, str], Override] = {}
     for row in read_rows(path, "overrides", ("id", "item", "points", "reason", "by")):
         key = _key(row, students, (*most, LATE_MINUTES), overrides)
-        points = _points(row, most.get(key[1]))
-        if key[1] == LATE_MINUTES and points.denominator != 1:
-            raise UsageError(f"{row.where}: expected a whole number of {LATE_MINUTES}; got {row.cells['points']!r}")
+        points = _minutes(row) if key[1] == LATE_MINUTES else _points(row, most[key[1]])
         for column in ("reason", "by"):
             if not row.cells[column]:
                 raise UsageError(f"{row.where}: expected a {column!r} for the override of {key[1]}; the cell is empty")
@@ -190,20 +183,30 @@ def _time(row: Row, column: str) -> datetime | None:
 def _key(row: Row, students: Collection[str], items: Collection[str], known: Collection[tuple[str, str]]) -> tuple[str, str]:
     student, item = row.cells["id"], row.cells["item"]
     if student not in students:
-        raise UsageError(f"{row.where}: expected an id of the roster; got {student!r}")
+        hint = same_but_written_otherwise(student, students)
+        raise UsageError(f"{row.where}: expected an id of the roster; got {student!r}{hint}")
+    if item == TOTAL:
+        raise UsageError(f"{row.where}: expected an item or a part; the total follows from them, so it cannot be given")
     if item not in items:
-        close = get_close_matches(item, items, n=1)
-        meant = f" (did you mean {close[0]}?)" if close else ""
-        raise UsageError(f"{row.where}: expected an item; got {item!r}{meant}. The items are {', '.join(items)}")
+        raise UsageError(f"{row.where}: expected an item; got {item!r}{meant(item, items)}. The items are {', '.join(items)}")
     if (student, item) in known:
         raise UsageError(f"{row.where}: {item} of {student} is listed twice")
     return student, item
 
 
-def _points(row: Row, most: Fraction | None) -> Fraction:
+def _points(row: Row, most: Fraction) -> Fraction:
     text = row.cells["points"]
     if not NUMBER.fullmatch(text):
         raise UsageError(f"{row.where}: expected points such as 4.5; got {text!r}")
-    if most is not None and Fraction(text) > most:
+    if Fraction(text) > most:
         raise UsageError(f"{row.where}: expected at most {float(most):g} points for {row.cells['item']}; got {text}")
+    return Fraction(text)
+
+
+def _minutes(row: Row) -> Fraction:
+    text = row.cells["points"]
+    if not NUMBER.fullmatch(text) or Fraction(text).denominator != 1:
+        raise UsageError(
+            f"{row.where}: expected a whole number of minutes for {LATE_MINUTES}, such as 90, or 0 for in time; got {text!r}"
+        )
     return Fraction(text)

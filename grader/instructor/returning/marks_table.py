@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import UsageError, reason_of
+from common.csv_tables import listed, read_table
+from common.errors import UsageError
 from common.harmless_text import from_csv_cell, on_screen
 from grader.instructor.gradebook_entries import require_student_id
 from grader.instructor.marking.schemes import FINAL, NO, OUTCOME
@@ -64,26 +64,20 @@ def read_marks(path: Path) -> tuple[MarksRow, ...]:
     Raises:
         UsageError: the file cannot be read, a line is too long or too short, or an id is missing, unusable or listed twice.
     """
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [(number, line) for number, line in enumerate(csv.reader(file, strict=True), 1) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(
-            f"expected the marks (CSV, UTF-8) that python -m grader marks writes, at {path}: {reason_of(error)}"
-        ) from error
-    header = [from_csv_cell(cell).strip() for cell in lines[0][1]] if lines else []
+    names, lines = read_table(path, "the marks that python -m grader marks writes")
+    header = [from_csv_cell(name).strip() for name in names]
     if ID not in header or "total" not in header:
-        raise UsageError(f"{path}: expected the columns id and total in the first line; got {on_screen(', '.join(header))!r}")
+        raise UsageError(f"{path}: expected the columns id and total in the first line; got {on_screen(listed(header))!r}")
     if doubled := sorted({column for column in header if header.count(column) > 1}):
         raise UsageError(f"{path}: expected each column once; {on_screen(', '.join(doubled))} is there twice")
     rows: list[MarksRow] = []
-    for number, line in lines[1:]:
+    for where, line in lines:
         if len(line) != len(header):
-            raise UsageError(f"{path}, line {number}: expected {len(header)} cells; got {len(line)}")
+            raise UsageError(f"{where}: expected {len(header)} cells; got {len(line)}")
         row = _row(dict(zip(header, (from_csv_cell(cell).strip() for cell in line), strict=True)))
-        require_student_id(row.id, f"{path}, line {number}")
+        require_student_id(row.id, where)
         if any(known.id == row.id for known in rows):
-            raise UsageError(f"{path}, line {number}: the id {row.id} is listed twice")
+            raise UsageError(f"{where}: the id {row.id} is listed twice")
         rows.append(row)
     return tuple(rows)
 

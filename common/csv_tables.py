@@ -1,0 +1,45 @@
+"""Read CSV tables that people write with a spreadsheet, which in many countries separates cells by semicolons."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.errors import UsageError, reason_of
+
+SEPARATORS = ",;\t"
+MOST_NAMED = 5  # columns in one sentence
+
+
+def read_table(path: Path, what: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Read a table in UTF-8 whose cells are separated by the first of comma, semicolon and tab that its first line holds.
+
+    Args:
+        what: what the table should hold, for messages.
+
+    Returns:
+        The cells of the first line without spaces around them, and (file and line, cells) for each further line that is not
+        empty.
+
+    Raises:
+        UsageError: the file cannot be read, or has an unbalanced quote.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+        begin = text.partition("\n")[0]
+        separator = next((mark for mark in SEPARATORS if mark in begin), ",")
+        table = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True, delimiter=separator)
+        header = [name.strip() for name in next(table, [])]
+        lines = [(f"{path}, line {table.line_num}", cells) for cells in table if any(cell.strip() for cell in cells)]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"expected {what} (CSV, UTF-8) at {path}: {reason_of(error)}") from error
+    return header, lines
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the names of columns for a sentence; of a long list only the first ones, and the number of the others."""
+    shown = ", ".join(name or "a column without a name" for name in names[:MOST_NAMED])
+    return f"{shown} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else shown
