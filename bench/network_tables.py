@@ -417,8 +417,9 @@ def go_passes(record: Record) -> str:
 
 
 def _searching(agent: str) -> str:
-    games = Path(agent).stem
-    return f"network after {int(games)} games" if games.isdigit() else "random rollouts" if agent == "mcts" else games
+    names = {"mcts": "random rollouts", "best": "the run's best network"}
+    stem = Path(agent).stem
+    return f"network after {int(stem)} games" if stem.isdigit() else names.get(stem, stem)
 
 
 def mean_over_seeds(rows: Sequence[Record]) -> tuple[float, float, float]:
