@@ -75,6 +75,6 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_games(own_folder
     (own_folder / "file").touch()
     with pytest.raises(ladder.UsageError, match="expected the name of a file for --svg"):
         climb(own_folder, engines / "sample", "--svg", str(own_folder))
-    with pytest.raises(ladder.UsageError, match="expected a folder at .*/file for --svg"):
+    with pytest.raises(ladder.UsageError, match=r"expected a folder at .*/file for --svg"):
         climb(own_folder, engines / "sample", "--svg", str(own_folder / "file" / "ladder.svg"))
     assert not (own_folder / "build" / "ladder").exists()
