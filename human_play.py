@@ -161,6 +161,11 @@ def sides_of(options):
         return ("human", ai) if options.start == "human" else (ai, "human")
     if options.player is not None:
         raise UsageError("expected either --player or --black and --white; got both")
+    for name, usual in (("playouts", None), ("model", DEFAULT_MODEL), ("engine", DEFAULT_ENGINE), ("start", "human")):
+        if getattr(options, name) != usual:
+            raise UsageError(
+                f"expected no --{name} with --black or --white, which say who plays and how, such as mcts:playouts=400"
+            )
     return options.black or "human", options.white or "human"
 
 
@@ -171,7 +176,7 @@ def kind_of(side):
         UsageError: the side is something else.
     """
     kind = side.partition(":")[0]
-    if kind in ("human", "alphazero", "mcts"):
+    if side == "human" or kind in ("alphazero", "mcts"):
         return kind
     if kind not in ("minimax", "gomocup") and not os.path.exists(side):
         raise UsageError(f"expected {SIDES}; got {side!r}")
@@ -279,7 +284,7 @@ def game_of(options):
 def make_player_of(game, offer, side, options):
     """Return (name, player, adviser) of a side of NoGo or Go; see `make_player`."""
     kind = side.partition(":")[0]
-    if kind == "human":
+    if side == "human":
         return None, None, None
     if kind == "mcts":
         return make_player(side, None, options)

@@ -181,6 +181,9 @@ def check_places(options: argparse.Namespace) -> None:
             raise UsageError(f"expected a folder at {file.resolve().parent} for {file}; there is none")
         if file is not None and file.is_dir():
             raise UsageError(f"expected the name of a file; {file} is a folder")
+    games = options.resume or options.records
+    if options.json is not None and games is not None and options.json.resolve() == games.resolve():
+        raise UsageError(f"expected different files for the records and for --json; got {options.json} for both")
     if options.records is not None and options.records.exists():
         raise UsageError(f"expected no file at {options.records}; continue that match with --resume, or name another file")
     if options.sgf is not None:

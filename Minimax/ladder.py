@@ -31,7 +31,7 @@ from arena.engine.specs import engine_at
 from arena.match.match import ThreadRunner, play_match
 from arena.match.records import Records, digest
 from arena.match.setup import MatchSetup
-from common.errors import UsageError
+from common.errors import UsageError, reason_of
 from common.files import replacing, write_whole
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
@@ -150,6 +150,20 @@ def _x(rate: float) -> float:
     return round(LEFT + (RIGHT - LEFT) * rate, 1)
 
 
+def prepare_folder_of(file: Path) -> None:
+    """Make the folder of the picture, before any game is played.
+
+    Raises:
+        UsageError: the picture cannot be written there.
+    """
+    if file.is_dir():
+        raise UsageError(f"expected the name of a file for --svg; {file} is a folder")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"expected a folder at {file.parent} for --svg; it cannot be made: {reason_of(error)}") from error
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     main = Parser(description=(__doc__ or "").split("\n\n")[0])
@@ -167,9 +181,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Play the rungs, print a line for each, and draw them."""
     command_line = parser()
     options = command_line.parse_args(arguments)
-    if min(options.games, options.num_workers) < 1 or options.time_limit <= 0:
-        command_line.error("expected at least 1 for --games and --num-workers, and more than 0 for --time-limit")
+    if min(options.games, options.num_workers) < 1:
+        command_line.error("expected at least 1 for --games and --num-workers")
+    if not 0 < options.time_limit < 3600:
+        command_line.error(f"expected --time-limit in seconds, above 0 and below 3600; got {options.time_limit:g}")
     engine = engine_at(options.engine)
+    prepare_folder_of(options.svg)
     folder = ROOT / "build" / "ladder" / (digest(engine.argv[0]) or "other")[:16]
     folder.mkdir(parents=True, exist_ok=True)
     results = []
@@ -180,7 +197,6 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted; the same command continues.", file=sys.stderr)
         return INTERRUPTED
-    options.svg.parent.mkdir(parents=True, exist_ok=True)
     write_whole(options.svg, picture(Path(options.engine).name, results))
     beaten = [result.rung for result in results if result.verb == "beats"]
     print(f"Beaten: {', '.join(beaten) or 'no rung yet'}. The picture is in {options.svg}.")

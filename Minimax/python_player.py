@@ -124,7 +124,10 @@ class Seat:
             except ValueError:
                 raise UsageError(f"expected an empty point of the board; got {action[0]} {action[1]}") from None
         elif board.states:
-            board.swap_colours()
+            try:
+                board.swap_colours()
+            except ValueError as error:
+                raise UsageError(str(error)) from None
         move = self._choose()
         if move is None:
             board.swap_colours()

@@ -16,7 +16,7 @@ from typing import Any
 
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits, MatchStopped
 from arena.engine.protocols import open_engine
-from arena.rules import FIVE, LARGEST_SIZE, SIZE, SWAP, Action
+from arena.rules import FIVE, LARGEST_SIZE, SIZE, SWAP, SWAP_PLY, Action
 
 Board = Any
 PRINCIPAL_LINE = re.compile(r"\bpv((?:\s+\d{1,2},\d{1,2})+)")
@@ -142,9 +142,12 @@ class EnginePlayer:
         if list(board.states.values()) != owners:
             raise EngineError(f"the engine {self.spec.path} cannot begin in a game in which the colours were swapped")
         position = tuple(_point(move, board.width) for move in moves[:-1])
+        # After a swap, player 2 owns the first stone, and the engine must not swap again. If player 2 began, it need not.
+        never_swaps = len(moves) >= SWAP_PLY - 1 and first != board.players[0]
+        spec = replace(self.spec, env={**self.spec.env, "GOMOKU_NO_SWAP": "1"}) if never_swaps else self.spec
         self._stopping = threading.Event()
         self._known = {}
-        self._engine = open_engine(self.spec, self.limits, GameOffer(size=board.width, position=position), self._stopping)
+        self._engine = open_engine(spec, self.limits, GameOffer(size=board.width, position=position), self._stopping)
         self._engine.start(side=len(moves) % 2)
         if position and not self._engine.took_position:
             raise EngineError(

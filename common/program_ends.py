@@ -44,6 +44,8 @@ def run_program(name: str, main: Callable[[], int], *, starts_slowly: bool = Fal
         interruptible()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal's encoding lacks must not end the program
         sys.stdout.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdin, io.TextIOWrapper):  # nor may a byte that is no text, which a person typed
+        sys.stdin.reconfigure(errors="replace")
     try:
         code = main()
         sys.stdout.flush()

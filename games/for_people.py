@@ -6,7 +6,6 @@ themselves stay in `nogo/` and `go/`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,7 +15,7 @@ from common.errors import UsageError
 from common.harmless_text import on_screen
 from games.go.position import GoPosition
 from games.go.rules import GoRules
-from games.grid import COLUMNS
+from games.grid import COLUMNS, grid
 from games.nogo.position import NoGoPosition
 from games.nogo.rules import NoGoRules
 from games.protocol import NOBODY
@@ -71,6 +70,13 @@ class OnCrossings:
         """No stones win by themselves."""
         return ()
 
+    def _expect_size(self, width: int, height: int) -> None:
+        """Raise a UsageError if our rules have no board of this size, which SGF allows."""
+        try:
+            grid(width, height)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
     def _size_difference(self, other: OnCrossings) -> Sentence | None:
         wanted, found = (f"{each.width}x{each.height}" for each in (self, other))
         return None if wanted == found else ("other_board", {"wanted": wanted, "found": found})
@@ -124,6 +130,7 @@ class NoGoForPeople(OnCrossings):
         """See GameForPeople."""
         if root.get("RU") != [NOGO_IN_SGF]:
             raise UsageError(f"expected a game of NoGo, whose files say RU[{NOGO_IN_SGF}]; this file holds another game")
+        self._expect_size(width, height)
         return self.__class__(NoGoRules(width, height))
 
     def difference(self, other: NoGoForPeople) -> Sentence | None:
@@ -191,12 +198,10 @@ class GoForPeople(OnCrossings):
         """See GameForPeople; a file without a komi is taken to have this one."""
         if root.get("GM", ["1"]) != ["1"] or root.get("RU") == [NOGO_IN_SGF]:
             raise UsageError("expected a game of Go, whose files say GM[1]; this file holds another game")
+        self._expect_size(width, height)
         text = root.get("KM", [f"{self.rules.komi:g}"])[0]
         try:
-            komi = float(text)
-            if not math.isfinite(komi):
-                raise ValueError(text)
-            return self.__class__(GoRules(width, height, komi))
+            return self.__class__(GoRules(width, height, float(text)))
         except ValueError:
             raise UsageError(f"expected a komi in steps of half a point; the file says {on_screen(text)[:20]!r}") from None
 

@@ -39,7 +39,7 @@ class GoRules:
 
     def __post_init__(self) -> None:
         grid(self.width, self.height)  # refuses sizes that do not work
-        if self.komi * 2 != int(self.komi * 2):
+        if not float(self.komi * 2).is_integer():
             raise ValueError(f"expected a komi in steps of half a point; got {self.komi}")
         if self.move_limit < 0:
             raise ValueError(f"expected a move limit of at least 1, or 0 for the usual one; got {self.move_limit}")

@@ -27,6 +27,15 @@ def test_a_wrong_call_gets_one_line_that_names_the_program_and_the_help(program)
     assert program[-1].split("/")[-1] in done.stderr.split(":")[0] and done.stderr.endswith("(see --help)\n")
 
 
+@pytest.mark.parametrize(
+    "program", [["Minimax/judge.py", "human", "human"], ["human_play.py", "--terminal", "--black", "human"]]
+)
+def test_a_typed_byte_that_is_no_text_is_answered_like_any_other_mistake(program, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")  # as in a usual locale
+    done = subprocess.run([sys.executable, *program], cwd=ROOT, input=b"\xff\n", capture_output=True, timeout=120)
+    assert b"; got '\xef\xbf\xbd'" in done.stdout and done.stderr == b""
+
+
 ENDLESS = """
 from common.program_ends import run_program
 from common.program_starts import leave_on_ctrl_c

@@ -82,9 +82,15 @@ def test_a_file_with_another_size_or_komi_differs():
     assert GO.difference(from_text("(;GM[1]SZ[9])", GO).played)[0] == "other_board"
     assert GO.difference(from_text("(;GM[1]SZ[5]KM[6.5];B[])", GO).played)[0] == "other_komi"
     assert GO.difference(from_text("(;SZ[5];B[tt])", GO).played) is None
-    for komi in ("x", "nan", "inf", "0.3"):
+    for komi in ("x", "nan", "inf", "1e308", "0.3"):
         with pytest.raises(UsageError, match="expected a komi in steps of half a point"):
             from_text(f"(;GM[1]SZ[5]KM[{komi}])", GO)
+
+
+@pytest.mark.parametrize(("game", "heading"), [(GO, "GM[1]KM[7.5]"), (NOGO, "GM[1]RU[NoGo]")])
+def test_a_file_with_more_columns_than_have_names_is_refused_for_its_size(game, heading):
+    with pytest.raises(UsageError, match="expected a board of 1 to 25 columns and at least one row; got width 26, height 26"):
+        from_text(f"(;{heading}SZ[26])", game)
 
 
 def test_gomoku_is_described_as_it_was():

@@ -61,7 +61,20 @@ def test_a_rung_that_is_missing_is_compiled(tmp_path):
 def test_a_wrong_call_gets_a_sentence(own_folder, capsys):
     with pytest.raises(ladder.UsageError, match="expected an engine at"):
         climb(own_folder, own_folder / "none")
-    with pytest.raises(SystemExit) as ended:
-        climb(own_folder, "x", "--games", "0")
-    assert ended.value.code == 2
-    assert "at least 1 for --games" in capsys.readouterr().err
+    for option, value, words in (
+        ("--games", "0", "at least 1 for --games"),
+        ("--time-limit", "0", "in seconds, above 0 and below 3600; got 0"),
+        ("--time-limit", "nan", "in seconds, above 0 and below 3600; got nan"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            climb(own_folder, "x", option, value)
+        assert ended.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_a_picture_that_cannot_be_written_is_refused_before_the_games(own_folder, engines):
+    (own_folder / "file").touch()
+    with pytest.raises(ladder.UsageError, match="expected the name of a file for --svg"):
+        climb(own_folder, engines / "sample", "--svg", str(own_folder))
+    with pytest.raises(ladder.UsageError, match=r"expected a folder at .*/file for --svg"):
+        climb(own_folder, engines / "sample", "--svg", str(own_folder / "file" / "ladder.svg"))
+    assert not (own_folder / "build" / "ladder").exists()

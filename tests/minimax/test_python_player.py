@@ -226,6 +226,7 @@ def test_a_command_that_is_no_text_is_answered(monkeypatch):
         (["mcts", "--playouts", "5"], "2\n", "expected 0 or 1 as the first line; got '2'"),
         (["mcts", "--playouts", "5"], "1\n7,7\n", "expected two numbers such as 7 7; got '7,7'"),
         (["mcts", "--playouts", "5"], "1\n7 15\n", "expected an empty point of the board; got 7 15"),
+        (["mcts", "--playouts", "5"], "1\n7 7\n-1 -1\n", "expected a swap with 3 stones on the board; there are 2"),
     ],
 )
 def test_a_wrong_call_gets_one_sentence(arguments, stdin, words):

@@ -135,6 +135,18 @@ def test_a_swap_of_the_opponent_reaches_the_engine(engines, board):
     player.reset_player()
 
 
+@pytest.mark.parametrize("name", ["baseline", "reference"])
+def test_an_engine_that_begins_after_a_swap_does_not_swap_again(engines, board, name):
+    player = EnginePlayer(EngineSpec(path=str(engines / name)), move_s=1.0)
+    for move in (112, 113, 128):
+        board.do_move(move)
+    assert player.get_action(board)[0] == board.SWAP
+    player.reset_player()
+    board.swap_colours()
+    assert player.get_action(board)[0] in board.availables
+    player.reset_player()
+
+
 def test_a_search_in_another_thread_can_be_cancelled(board):
     engine = engine_player("late", 1)
     raised = []
