@@ -211,6 +211,23 @@ def test_a_refused_submission_and_open_points_are_no_zero(a_class, assignment, c
     assert "1 could not be graded or are not marked yet" in page
 
 
+def test_a_refusal_of_the_latest_archive_is_told_in_place_of_the_report_on_an_earlier_one(a_class, capsys):
+    (a_class.results / "s4711" / "refused.txt").write_text("expected an archive; it is a RAR archive\n")
+    a_class()
+    assert "Refused submissions, so no report: s4711" in capsys.readouterr().out
+    assert "it is a RAR archive" in (a_class.out / "s4711/marks.html").read_text()
+    assert not (a_class.out / "s4711/report.html").exists()
+    assert "1 refused" in Page((a_class.out / "class/index.html").read_text()).text
+
+
+def test_a_result_whose_name_means_two_students_is_given_to_neither(a_class, tmp_path, capsys):
+    (tmp_path / "roster.csv").write_text("id,submission\ns4711,s4712\ns4712,team\ns4713,\ns4714,\n")
+    assert a_class("--students", tmp_path / "roster.csv") == 2
+    assert "'s4712' as the id of one student and as the submission of another" in capsys.readouterr().err
+    assert not (a_class.out / "s4712/report.html").exists()
+    assert "s4712" not in (a_class.out / "s4711/report.html").read_text()
+
+
 def test_results_filed_by_another_name_are_found_with_the_roster(a_class, tmp_path, assignment):
     shutil.rmtree(a_class.results / "s4711")
     write_result(a_class.results, assignment, "team_wilhelmina")

@@ -30,7 +30,7 @@ class ClassResults:
 
     Attributes:
         by_student: id -> results, for each submission that was graded.
-        refused: id -> the reason, for each submission that was refused.
+        refused: id -> the reason, for each student whose latest archive was refused.
         problems: a sentence for each result that cannot be used.
     """
 
@@ -51,17 +51,23 @@ def read_class(paths: Sequence[Path], roster: Path | None, assignment: Assignmen
     if absent := [str(path) for path in paths if not path.exists()]:
         raise UsageError(f"expected results.json, its folder, or a folder of such folders at {absent[0]}; nothing is there")
     owners = {student.submission: student.id for student in read_roster(roster)} if roster else {}
+    unclear = {name for name, owner in owners.items() if name != owner and name in owners.values()}
     found: dict[str, StudentResults] = {}
     refused: dict[str, str] = {}
     problems: list[str] = []
     for path in find_results(paths):
         folder = path.parent.resolve()
+        if folder.name in unclear:
+            problems.append(
+                f"{folder}: the roster has {folder.name!r} as the id of one student and as the submission of another"
+            )
+            continue
         student = owners.get(folder.name, folder.name)
         if student in found or student in refused:
             problems.append(f"{folder}: expected one result for each student; {student} has another one, which counts")
             continue
         try:
-            if not path.exists() and (reason := refusal_of(folder)):
+            if reason := refusal_of(folder):  # a result next to it is of an earlier archive
                 refused[student] = FOLDERS.sub("", reason)
             else:
                 found[student] = StudentResults(folder, read_finished(path, assignment))
