@@ -48,7 +48,8 @@ STARTING: Calls = {"fork": (57, None), "vfork": (58, None)}
 REFUSED: Calls = (
     {"ptrace": (101, 117), "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "open_by_handle_at": (304, 265)}
     | {"process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "pidfd_getfd": (438, 438)}
-    | {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186)}
+    | {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194)}
+    | {"semget": (64, 190), "msgget": (68, 186)}
     | {"bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425)}
     | {"add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219)}
 )

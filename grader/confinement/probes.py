@@ -164,7 +164,12 @@ def allocate(mib: str) -> bool:
 
 
 def uncounted() -> bool:
-    """Return whether memory can be had that is not charged to any process: an anonymous file (memfd)."""
+    """Return whether memory can be had that is not charged to any process: an anonymous file (memfd) or System V semaphores."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    semaphores = libc.semget(0, 1, 0o600)  # 0 is IPC_PRIVATE
+    if semaphores >= 0:
+        libc.semctl(semaphores, 0, 0)  # 0 is IPC_RMID: without an IPC namespace they would outlive this program
+        return True
     try:
         os.close(os.memfd_create("probe"))
     except (OSError, AttributeError):

@@ -34,6 +34,8 @@ MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)\s+main\s*\(", re.MULTILI
 ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.+)$", re.MULTILINE)
 # What the compiler says when it can use neither TMPDIR nor another folder for its temporary files.
 NO_TEMPORARY_FILE = re.compile(r"^Cannot create temporary file in .*", re.MULTILINE)
+# What the compiler, the assembler and the linker say when the disk of their files is full.
+NO_ROOM = re.compile(r"^\S+: (?:[Ff]atal error|final link failed): (?:.*: )?No space left on device$", re.MULTILINE)
 STANDARD = "-std=c++"
 LATEST = f"{STANDARD}23"
 COMPILER_MEMORY_MIB = 4096
@@ -254,8 +256,8 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
 
     Raises:
         StudentFault: the engine does not compile, or takes too long; the message quotes the first error.
-        CouldNotGrade: the machine was too busy to tell whether compiling takes too long, or the compiler found no place for
-            its temporary files.
+        CouldNotGrade: the machine was too busy to tell whether compiling takes too long, or the compiler found no place or no
+            room for its temporary files.
     """
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
     compile_s = int(assignment.compile_limit_s)
@@ -275,6 +277,11 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
                 raise CouldNotGrade(
                     f"the compiler could not run in its confinement on this machine ({refused[0][:MESSAGE_CHARACTERS]}): "
                     "name a folder for the results (--out) that every user can reach"
+                )
+            if full := NO_ROOM.search(diagnostics):
+                raise CouldNotGrade(
+                    f"the compiler had no room for its files on this machine ({full[0][:MESSAGE_CHARACTERS]}): make room in "
+                    f"{tempfile.gettempdir()}, and grade it again"
                 )
             standard = "" if not _has_error(diagnostics) else _standard_that_is_too_old(command, compiled)
             reason = f" as {standard}, the standard of this course, but does with a later one" if standard else ""

@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?")
+# A comment, or a quote or a string, in which no comment begins.
+COMMENT = re.compile(r"""//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?|(?P<text>'\\?"'|"(?:\\.|[^"\\\n])*")""")
 INCLUDE = re.compile(r'^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 DIRECTIVE = re.compile(
     r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(?P<word>if|ifdef|ifndef|elif|else|endif|define|undef)\b[ \t]*(?P<rest>[^\n]*)$", re.MULTILINE
@@ -22,7 +23,7 @@ PREDEFINED = ("__cplusplus", "__GNUC__", "__GNUG__", "__has_include", "__linux__
 def without_comments(content: bytes) -> str:
     """Return the text of a source, without a byte order mark, in which a space stands for each comment."""
     text = content.decode("utf-8-sig", "replace").replace("\\\r\n", "").replace("\\\n", "")
-    return COMMENT.sub(" ", text)
+    return COMMENT.sub(lambda found: found["text"] or " ", text)
 
 
 def included_names(text: str) -> list[str]:

@@ -180,6 +180,24 @@ def test_a_source_that_speaks_of_temporary_files_is_still_told_by_its_first_erro
         build({"Minimax/a.cpp": "#error Cannot create temporary file in here\n"})
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Minimax/a.cpp:4:85: fatal error: error writing to /tmp/x/a.s: No space left on device",
+        "/tmp/x/a.s: Fatal error: /tmp/x/a.o: No space left on device",
+        "/usr/bin/ld: final link failed: No space left on device",
+    ],
+)
+def test_a_compiler_on_a_full_disk_is_nobodys_fault(build, said):
+    with pytest.raises(CouldNotGrade, match=r"^the compiler had no room .* No space left on device\): make room in /"):
+        build({"Minimax/a.cpp": WHOLE}, compile_command=("sh", "-c", f"echo '{said}' >&2; exit 1"))
+
+
+def test_a_source_that_speaks_of_a_full_disk_is_still_told_by_its_first_error(build):
+    with pytest.raises(StudentFault, match="#error fatal error: No space left on device"):
+        build({"Minimax/a.cpp": "#error fatal error: No space left on device\n"})
+
+
 @pytest.mark.machine
 def test_a_compilation_without_end_is_stopped_at_its_limit(build):
     with pytest.raises(StudentFault, match=r"^The engine does not compile: the compiler took longer than 1 s\.$"):

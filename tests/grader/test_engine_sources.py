@@ -135,6 +135,13 @@ def test_sources_that_all_include_the_header_are_one_engine_if_one_of_them_names
     assert sources(files) == ["Minimax/search.cpp", "Minimax/engine.cpp"]
 
 
+@pytest.mark.parametrize("text", ['"/*"', '"\\"/*"', '\'"\', "/*"'])
+def test_no_comment_begins_in_a_string(sources, text):
+    named = ENGINE + f"const char* help[] = {{{text}}};\n".encode() + b'std::string ai_name = "own";\n'
+    files = {"Minimax/engine.cpp": named, "Minimax/search.cpp": ENGINE}
+    assert sources(files) == list(files)
+
+
 def test_a_source_that_another_one_includes_is_not_compiled_twice(sources):
     files = {"Minimax/engine.cpp": ENGINE + b'#include "search.cpp"', "Minimax/search.cpp": b'#include "AIController.h"'}
     assert sources(files) == ["Minimax/engine.cpp"]

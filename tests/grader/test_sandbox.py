@@ -261,3 +261,12 @@ def test_a_program_changes_neither_its_core_nor_its_priority(level):
     code = f"import os\nbefore = os.sched_getaffinity(0)\nwas = {after}\n{tries}\nprint(was == {after})"
     done = run(level, [*PYTHON, code])
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_a_program_gets_no_semaphores_of_the_kernels(level):
+    """The kernel charges their memory to no process, and without namespaces they outlive the program."""
+    code = (
+        "import ctypes\nlibc = ctypes.CDLL(None)\nfound = libc.semget(0, 1, 0o600)\nprint(found)\n"
+        "if found >= 0: libc.semctl(found, 0, 0)"
+    )
+    assert run(level, [*PYTHON, code]).stdout == "-1\n"
