@@ -40,8 +40,8 @@ def tree(assignment, tmp_path):
 def test_each_check_of_the_assignment_needs_a_test_and_each_test_a_check(assignment, tree):
     require_tests(assignment, tree)
     first, *others = assignment.checks
-    misspelt = replace(assignment, checks=(replace(first, id="minimax.biuld"), *others))
-    with pytest.raises(UsageError, match=r'marked @pytest\.mark\.points\("minimax\.biuld"\), because assignment\.toml'):
+    misspelt = replace(assignment, checks=(replace(first, id="minimax.buildx"), *others))
+    with pytest.raises(UsageError, match=r'marked @pytest\.mark\.points\("minimax\.buildx"\), because assignment\.toml'):
         require_tests(misspelt, tree)
     removed = replace(assignment, checks=tuple(others))
     with pytest.raises(UsageError, match=r"for minimax\.build \(grader/judge/checks/test_minimax\.py\): add the table"):
