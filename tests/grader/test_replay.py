@@ -199,6 +199,7 @@ def test_a_difference_in_games_of_a_busy_machine_is_told_with_its_likely_cause(b
 
 def test_the_moves_of_self_play_are_no_games_with_engines(load_module, monkeypatch, tmp_path):
     """bench/load.py reads the games of all verdicts; those of an earlier version lie beside the moves of self-play."""
+    monkeypatch.syspath_prepend(ROOT / "bench")
     load = load_module(ROOT / "bench" / "load.py")
     evidence = {"games": [{"seed": 1, "moves": [4, 0]}]}
     verdict = Verdict("mcts_alphazero.temperature", "passed", 2.0, 2.0, "As expected.", "5.4", evidence=evidence)
