@@ -46,7 +46,7 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     stored = own if hasattr(type(own), "__set__") else None  # a slot, or a property of the student's own
 
     def get_root(self: Any) -> Any:
-        return stored.__get__(self, student_class) if stored else self.__dict__["_root"]
+        return stored.__get__(self, student_class) if stored else self.__dict__.get("_root", own)
 
     def set_root(self: Any, root: Any) -> None:
         if stored:

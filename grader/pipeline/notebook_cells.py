@@ -60,7 +60,7 @@ def parse_notebook(content: bytes, where: str) -> list[CodeCell]:
     """Return the code cells of a notebook, given as the content of its file; raise a UsageError if it is not one."""
     try:
         return [_code_cell(number, cell) for number, cell in enumerate(json.loads(content)["cells"], 1) if _is_code(cell)]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"expected a Jupyter notebook (format 4) at {where}; it cannot be read as one") from error
 
 

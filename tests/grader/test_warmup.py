@@ -98,7 +98,21 @@ def test_a_cell_reads_nothing_of_the_grader_and_prints_nothing_into_its_answers(
     assert escape.isprintable() and escape.startswith("ValueError")
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"cells": [3]}', b'{"cells": [{"cell_type": "code"}]}', b"[" * 100_000])
+HUGE = {"cell_type": "code", "source": "", "metadata": {"nbgrader": {"grade": True, "points": 10**400}}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b'{"cells": [3]}',
+        b'{"cells": [{"cell_type": "code"}]}',
+        b"[" * 100_000,
+        json.dumps({"cells": [HUGE]}).encode(),
+    ],
+    ids=["empty", "list", "number", "no source", "deep", "huge points"],
+)
 def test_what_is_no_notebook_gets_a_sentence(tmp_path, capsys, content):
     path = tmp_path / "odd.ipynb"
     path.write_bytes(content)

@@ -47,7 +47,18 @@ class WithProperty(OnlySlots):
         self.tree = node
 
 
-@pytest.mark.parametrize("kind", [WithAttributes, WithSlots, OnlySlots, WithProperty])
+class WithDefault(WithAttributes):
+    _root = None
+
+    def __init__(self):
+        """Leave the root as the class has it until the first search."""
+
+    def search(self):
+        if self._root is None or self._root._n_visits:
+            super().search()
+
+
+@pytest.mark.parametrize("kind", [WithAttributes, WithSlots, OnlySlots, WithProperty, WithDefault])
 def test_the_root_of_a_search_keeps_the_child_that_was_taken_out_of_it(kind):
     mcts = kind()
     for _ in range(3):
