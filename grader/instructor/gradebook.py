@@ -227,9 +227,15 @@ def _student_of(entry: GradebookEntry, roster: tuple[Student, ...] | None, path:
     if roster is None:
         require_student_id(entry.submission, str(entry.path))
         return Student(entry.submission, entry.submission, {})
-    for student in roster:
-        if student.submission == entry.submission:
-            return student
+    # A collected archive is named by the student's id, one that was graded as it came by the roster's column `submission`.
+    found = [student for student in roster if entry.submission in (student.id, student.submission)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(
+            f"{entry.path}: {path} has {entry.submission!r} as the id of one student and as the submission of another; nothing "
+            "was written for it"
+        )
     raise UsageError(
         f"{entry.path}: {path} lists no student for the submission {entry.submission!r}; nothing was written for it"
     )
@@ -238,9 +244,10 @@ def _student_of(entry: GradebookEntry, roster: tuple[Student, ...] | None, path:
 def _without_result(roster: Sequence[Student], entered: Sequence[str], unread: Sequence[str]) -> Iterator[str]:
     """Yield one line for the students whose results cannot be read, and one for the students without results."""
     rest = [student for student in roster if student.id not in entered]
+    unreadable = [student for student in rest if student.id in unread or student.submission in unread]
     kinds = {
-        "have a result that cannot be read": [student for student in rest if student.submission in unread],
-        "have no result": [student for student in rest if student.submission not in unread],
+        "have a result that cannot be read": unreadable,
+        "have no result": [student for student in rest if student not in unreadable],
     }
     for words, found in kinds.items():
         if found:

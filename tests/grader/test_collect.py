@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from packing import WORK, tar_entry, write_packed
 
 from common.errors import UsageError
+from grader.__main__ import main
 from grader.instructor.collecting import keeping
 from grader.instructor.collecting.people import Pattern
 from grader.instructor.gradebook_entries import read_roster
@@ -345,3 +346,19 @@ def test_loose_files_make_the_same_zip_in_any_order(tmp_path_factory, contents, 
     assert (folder / "one").read_bytes() == (folder / "two").read_bytes()
     with zipfile.ZipFile(folder / "one") as archive:
         assert {info.filename: archive.read(info) for info in archive.infolist()} == contents
+
+
+def test_an_unreadable_last_attempt_is_not_forgotten_when_an_older_download_comes_again(tmp_path):
+    entry = "submission_{0}:\n  :submitters:\n  - :name: Ann\n    :sid: a1\n  :created_at: 2026-11-0{0} 10:00:00 Z\n"
+    for download, attempts in (("new", (1, 2)), ("old", (1,))):
+        with zipfile.ZipFile(tmp_path / f"{download}.zip", "w") as archive:
+            archive.writestr("submission_metadata.yml", "".join(map(entry.format, attempts)))
+            for number in attempts:
+                archive.writestr(f"submission_{number}/Minimax/engine.cpp", f"int attempt_{number};")
+    new = tmp_path / "new.zip"
+    new.write_bytes(new.read_bytes().replace(b"int attempt_2", b"int damaged_2"))
+    (tmp_path / "roster.csv").write_text("id\na1\n")
+    for download in ("new", "old"):
+        call = ["collect", tmp_path / f"{download}.zip", "--roster", tmp_path / "roster.csv", "--out", tmp_path / "class"]
+        assert main(list(map(str, call))) == 1
+    assert not list((tmp_path / "class/submissions").iterdir())

@@ -225,6 +225,21 @@ def test_a_roster_gives_ids_and_names_and_leaves_out_whom_it_does_not_name(tmp_p
     assert {path.name for path in (course / "autograded").iterdir()} == {"s1"}
 
 
+def test_a_result_is_found_by_the_students_id_too_but_not_if_it_is_another_students_submission(
+    tmp_path, graded_as, course, opened, capsys
+):
+    graded_as("s1")
+    graded_as("s2")
+    graded_as("s4").write_text("cut")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,submission\ns1,alice_file\ns2,bob_file\ns3,s2\ns4,dave_file\n")
+    assert enter(course, tmp_path / "out", "--students", roster) == 2
+    said = capsys.readouterr()
+    assert "has 's2' as the id of one student and as the submission of another; nothing was written for it" in said.err
+    assert "have a result that cannot be read: s4 (dave_file)\n" in said.out
+    assert {student for student, _ in rows(opened)} == {"s1"}
+
+
 def test_who_is_without_a_result_is_named_and_an_unreadable_result_is_told_from_none(tmp_path, graded_as, course, api, capsys):
     graded_as("alice")
     graded_as("bob").write_text("cut")

@@ -10,6 +10,7 @@ from marks_tools import BY_HAND, COLUMNS, NAMES, journal, marks, table
 
 from common.harmless_text import from_csv_cell
 from grader.__main__ import main
+from grader.instructor.marking.journal import JOURNAL, read_journal
 
 # ------------------------------------------------------------------------------------------------------ three schemes
 
@@ -288,6 +289,15 @@ def test_an_override_counts_and_enters_the_journal_once_with_its_change_and_its_
         ("changed", "carol", "25"),
     ]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", line["time"]) for line in journal(school))
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_a_reason_with_a_line_separator_leaves_the_journal_readable(school, write, tmp_path, separator):
+    reason = f"Read again.{separator}See the minutes."
+    for _ in range(2):
+        school(*school.usual, "--overrides", write("o.csv", OVERRIDES, [("alice", "report", 17, reason, "X")]))
+    (line,) = read_journal(tmp_path / "marks" / JOURNAL)
+    assert line.reason == reason
 
 
 def test_an_override_that_confirms_a_mark_says_so(school, write):

@@ -93,9 +93,10 @@ class Keeper:
 
     def take(self, claims: Sequence[Claim]) -> None:
         """Read the uploads and add those that are new, the first ones of each student first."""
-        arrived = {(claim.person.platform, claim.person.handle) for claim in claims}
+        # What could not be read is replaced by the same attempt of a new download, not by another one of that person.
+        arrived = {(claim.person.platform, claim.person.handle, claim.upload.key) for claim in claims}
         self.record.attempts = [
-            a for a in self.record.attempts if a.file or (a.person.platform, a.person.handle) not in arrived
+            a for a in self.record.attempts if a.file or (a.person.platform, a.person.handle, a.key) not in arrived
         ]
         copies: dict[int, tuple[Path, str, str]] = {}
         read = []

@@ -47,7 +47,9 @@ def read_journal(path: Path) -> list[JournalLine]:
     if not path.exists():
         return []
     lines = []
-    for number, text in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+    # Only "\n" ends a line: a reason may hold other characters at which `splitlines` would cut it.
+    content = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    for number, text in enumerate(content.split("\n") if content else (), start=1):
         try:
             line = JournalLine(**json.loads(text))
             datetime.fromisoformat(line.time)
