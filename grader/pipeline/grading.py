@@ -215,12 +215,15 @@ def _wait(
 
 
 def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
-    """Record that the running check took too long, or all undecided checks if the budget is used up."""
+    """Record that the running check took too long, or all undecided checks if the budget is used up.
+
+    A check that had its verdict and only did not end keeps it.
+    """
     assignment, verdicts = run.assignment, run.verdicts
     undecided = [check for check in assignment.checks if check.id in run.requested]
     left = [check for check in undecided if check.id not in verdicts or verdicts[check.id].status == COULD_NOT_GRADE]
     message = f"This check could not be graded, and a person has to look: {overrun}."
-    for check in left if budget.spent else [assignment.check(run.current)]:
+    for check in left if budget.spent else [check for check in left if check.id == run.current]:
         run.record(Verdict.of(check, COULD_NOT_GRADE, message, evidence={OVERRUN: round(budget.used_s, 1)}))
 
 

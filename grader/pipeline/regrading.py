@@ -41,8 +41,9 @@ def work_for(submission: Submission, order: Order, folder: Path) -> Work:
     record, results = RunRecord.read(folder), _results_in(folder)
     order = _restricted(order, results)
     identities = {Identity.of(submission, one): one for one in _cleared(order)}
-    if record is not None and not (folder / RESULTS).exists() and record.identity in identities:
-        # An unfinished run is continued, even if another part of it is requested now.
+    is_unfinished = record is not None and not (folder / RESULTS).exists() and record.identity in identities
+    if record is not None and is_unfinished and order.seed in (None, record.seed):
+        # It is continued, even if another part of it is requested now.
         kept = tuple(verdict for i, verdict in decided_so_far(folder).items() if i in record.taken_over)
         return Work(identities[record.identity], TakenOver(kept))
     fresh = Work(order, TakenOver(absent_verdicts(submission, order.assignment)))

@@ -142,7 +142,7 @@ def _match(path: Path) -> str:
         )
     except OSError as error:
         raise UsageError(f"expected a match at {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise UsageError(
             f"expected a file that evaluate.py --json wrote, or records of a match (.jsonl), at {path}; it is neither"
         ) from error
@@ -214,7 +214,7 @@ def _with_packed_picture(part: Section, root: Path) -> Section:
     """Return the section with a copy of its picture, in the folder that is handed in with the report."""
     if part.picture is None:
         return part
-    picture = part.picture.read_text(encoding="utf-8")
+    picture = part.picture.read_text(encoding="utf-8", errors="replace")
     path = _free_name(root / FOLDER / part.picture.name, picture)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, picture)

@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -133,6 +134,18 @@ def sleeper(tmp_path):
 
 
 needs_confinement = pytest.mark.skipif(find_sandbox().level not in LEVELS[:3], reason="it needs a confinement")
+
+
+@pytest.mark.parametrize(("spent", "set_aside"), [(False, []), (True, ["mcts_pure.agreement"])])
+def test_a_check_that_has_its_verdict_and_does_not_end_keeps_it(spent, set_aside):
+    assignment, recorded = load_assignment(), []
+    verdicts = {"mcts_pure.tree": SimpleNamespace(status="passed")}
+    requested = ("mcts_pure.tree", "mcts_pure.agreement")
+    run = SimpleNamespace(
+        assignment=assignment, verdicts=verdicts, requested=requested, current="mcts_pure.tree", record=recorded.append
+    )
+    grading._set_aside(run, SimpleNamespace(spent=spent, used_s=1.0), "it took too long")
+    assert [verdict.id for verdict in recorded] == set_aside
 
 
 @needs_confinement

@@ -171,6 +171,17 @@ def test_verdicts_drawn_with_another_seed_are_not_mixed(pack, ran, grade, result
     assert len(ran[1]) == EVERYTHING and results("ada")["seed"] == 7
 
 
+def test_a_killed_regrade_that_gets_another_seed_takes_no_verdict_over(pack, ran, grade, results, change):
+    path = pack(".zip", WORK, "ada")
+    grade(path, "--seed", "5")
+    change("network.load", "network.layers")
+    ran.dies_after = 1
+    grade(path, "--regrade", "changed")
+    ran.dies_after = None
+    assert grade(path, "--seed", "7")[0] == 0
+    assert len(ran[-1]) == EVERYTHING and results("ada")["seed"] == 7 and results("ada", "earlier/1")["seed"] == 5
+
+
 def test_a_verdict_that_was_taken_over_is_sealed_with_the_rest(pack, ran, grade, tmp_path):
     path = pack(".zip", WORK, "ada")
     grade(path)
