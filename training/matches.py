@@ -416,8 +416,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write games and statistics to FILE as JSON")
     options = parser.parse_args(arguments)
+    if options.seed < 0:
+        parser.error(f"expected --seed of at least 0; got {options.seed}")
     torch.set_num_threads(1)
     try:
+        if options.out:
+            _expect_writable(options.out)  # before the games
         width, height, n_in_row = options.board
         rules = rules_of(options.game, width, height, n_in_row=n_in_row, komi=options.komi)
         rngs = np.random.default_rng(options.seed).spawn(3)
@@ -441,11 +445,23 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{options.first} against {options.second}, seed {options.seed}, {time.monotonic() - start:.0f} s")
     print(describe_match(result))
     if options.out:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(
             json.dumps(match_json(options, [agent.computed_by for agent in agents], result)) + "\n", encoding="utf-8"
         )
     return 0
+
+
+def _expect_writable(out: Path) -> None:
+    """Make the folder of a file, and refuse a file that cannot be written; an existing one stays as it is."""
+    is_new = not out.exists()
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with open(out, "a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise UsageError(f"expected a file that can be written for --out; {out}: {error.strerror}") from error
+    if is_new:
+        out.unlink()
 
 
 def match_json(options: argparse.Namespace, computed_by: list[str], result: PlayedMatch) -> dict[str, Any]:

@@ -200,6 +200,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.positions < 1 or options.playouts < 2:
         parser.error(f"expected at least 1 position and 2 playouts; got {options.positions} and {options.playouts}")
+    if options.seed < 0:
+        parser.error(f"expected --seed of at least 0; got {options.seed}")
     expect_nncf()
     torch.set_num_threads(1)
     width, height, n_in_row = options.board

@@ -416,3 +416,31 @@ def test_outside_the_environment_one_sentence_names_the_packages(workspace, tmp_
     done = subprocess.run(command, cwd=workspace, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
     assert "numpy, torch" in done.stderr and "source .venv/bin/activate" in done.stderr
+
+
+def test_a_state_named_by_its_absolute_path_is_not_put_aside(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("training.loop.earlier.WORTH_KEEPING_GAMES", 1)
+    assert call("train.py", "--games", 1, "--seed", 1)[0] == 0
+    state = read_state(tmp_path / STATE)
+    state["about_run"]["is_over"] = False
+    write_state(tmp_path / STATE, state)
+    code, out, err = call("train.py", "--resume", tmp_path / STATE, "--games", 2)
+    assert (code, err) == (0, "") and "earlier" not in out and not (tmp_path / "tmp/earlier_1").exists()
+
+
+def test_a_fast_run_says_how_it_goes_on_and_that_it_does_not_without_the_option(call):
+    _, out, _ = call("train.py", "--games", 1, "--seed", 1, "--fast")
+    assert "To continue with more games: python train.py --resume --fast --games 2" in out
+    code, out, err = call("train.py", "--resume", "--games", 2)
+    assert (code, err) == (0, "") and "The run was begun with --fast; from now on your own search plays" in out
+    assert "python train.py --resume --games 4" in out
+
+
+def test_a_run_is_not_resumed_on_another_board(run_file, tmp_path):
+    module = run_file("train.py")
+    make, settings = module["TrainPipeline"], module["PRESETS"]["tictactoe"]
+    path = tmp_path / "state.pt"
+    write_state(path, state_of(make(), {"preset": "tictactoe", "is_over": False}))
+    settings.n_in_row = 2
+    with pytest.raises(UsageError, match="expected the board with which the run began, 3x3 with 3 in a row"):
+        restore(make(), read_state(path))

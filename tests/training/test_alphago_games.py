@@ -14,7 +14,7 @@ from training.alphago.__main__ import main
 from training.alphago.config import StagesConfig
 from training.alphago.play import UniformPolicy
 from training.alphago.runs import load_stage_network
-from training.inference.networks import new_model
+from training.inference.networks import PooledModel, new_model
 
 ROOT = Path(__file__).resolve().parents[2]
 SUPERVISED = """
@@ -156,6 +156,14 @@ def test_the_later_stages_start_from_a_saved_policy(tmp_path, capsys):
         assert call(tmp_path, "supervised", *more) == 2
         told = capsys.readouterr().err
         assert words in told and len(told.splitlines()) == 1
+
+
+def test_the_later_stages_take_a_pooled_policy_of_any_board(tmp_path):
+    write_settings(tmp_path, "nogo", 4)
+    config = StagesConfig.read(tmp_path / "alphago.toml")
+    torch.save(new_model("pooled", rules_of("nogo", 5, 5), 1, 8).state_dict(), tmp_path / "pooled.model")
+    assert call(tmp_path, "supervised", "--policy", tmp_path / "pooled.model") == 0
+    assert isinstance(load_stage_network(tmp_path / "run" / "supervised", config), PooledModel)
 
 
 def test_a_network_or_games_of_another_game_are_refused(tmp_path, capsys):

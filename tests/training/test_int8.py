@@ -16,6 +16,7 @@ from games.gomoku.rules import GomokuRules
 from training import quantise
 from training.inference.evaluators import InferenceNetwork, PlayerBackend, fold, network_to_play
 from training.inference.int8_file import int8_path, read_int8, write_int8
+from training.inference.networks import new_model
 from training.inference.openvino_model import OpenVinoModel, graph_bytes
 from training.matches import make_agent
 from training.single_game import FoldedPolicy
@@ -178,6 +179,18 @@ def test_a_graph_that_is_none_or_has_other_shapes_is_refused(openvino, networks,
     write_int8(path, *graph_bytes(wide.body), {})
     with pytest.raises(UsageError, match="those in it have other inputs or outputs"):
         network_to_play(network.model, *SIZE, path, backend="int8")
+
+
+def test_a_pooled_network_plays_on_a_board_for_which_it_was_not_quantised(openvino, tmp_path, monkeypatch):
+    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states: float(dtype != torch.int8))
+    model, path = new_model("pooled", RULES, 1, 8).eval(), tmp_path / "pooled.model"
+    torch.save(model.state_dict(), path)
+    write_int8(path, *graph_bytes(OpenVinoModel(fold(model), (9, *SIZE[::-1])).body), {})
+    assert network_to_play(model, *SIZE, path).dtype == torch.int8
+    elsewhere = network_to_play(model, 6, 6, path)
+    assert elsewhere.dtype != torch.int8 and elsewhere(np.zeros((2, 9, 6, 6), dtype=np.float32))[0].shape == (2, 36)
+    with pytest.raises(UsageError, match=r"of this network on this board in .*pooled\.model\.int8; those in it"):
+        network_to_play(model, 6, 6, path, backend="int8")
 
 
 def test_agents_and_single_games_use_the_file(openvino, networks):

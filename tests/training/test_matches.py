@@ -227,6 +227,16 @@ def test_the_command_plays_a_match_and_writes_its_games(make_network, tmp_path, 
     assert ended.value.code == 2
 
 
+def test_a_seed_below_zero_and_a_file_that_cannot_be_written_are_refused_before_the_games(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(matches, "play_lockstep_match", lambda *_, **__: pytest.fail("games were played"))
+    call = ["mcts:playouts=2", "mcts:playouts=2", "--board", "3x3x3", "--games", "2"]
+    assert matches.main([*call, "--out", str(tmp_path)]) == 2
+    assert "expected a file that can be written for --out; " in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        matches.main([*call, "--seed", "-1"])
+    assert ended.value.code == 2 and "expected --seed of at least 0; got -1" in capsys.readouterr().err
+
+
 def test_a_match_whose_output_nobody_reads_ends_quietly():
     call = [sys.executable, "-m", "training.matches", "mcts:playouts=2", "mcts:playouts=2", "--board", "3x3x3", "--games", "2"]
     with subprocess.Popen(call, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:

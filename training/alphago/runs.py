@@ -14,6 +14,7 @@ from torch import nn
 from common.files import replacing, write_whole
 from training.alphago.config import StagesConfig
 from training.inference.evaluators import InferenceNetwork
+from training.inference.networks import kind_of
 from training.matches import PlayedMatch
 from training.supervised.learning import REPORT_EVERY_S, CallError, load_checkpoint, model_of
 
@@ -27,7 +28,7 @@ def load_stage_network(folder: Path, config: StagesConfig) -> nn.Module:
     weights = load_checkpoint(folder / "checkpoint.pt")["model"]
     rules = config.rules
     points, planes = len(weights["dense_layer_1.bias"]), weights["conv2d_1.weight"].shape[1]
-    if points != rules.actions:
+    if points != rules.actions and kind_of(weights)[0] != "pooled":  # which suits boards of any size
         raise CallError(f"expected a network for {config.size}x{config.size} in {folder}; it has {points} points")
     if planes != rules.planes:
         raise CallError(f"expected a network for {rules.name} in {folder}, with {rules.planes} feature planes; it has {planes}")

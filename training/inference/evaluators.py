@@ -145,7 +145,7 @@ class InferenceNetwork:
     Raises:
         ValueError: the copy's outputs differ from the network's, because the network has its layers in another order; or there
             are no convolutions of this type.
-        UsageError: int8 does not belong to this network.
+        UsageError: int8 cannot be read, or it is to be used and does not fit this network and board.
         ImportError: OpenVINO was asked for and is not installed.
 
     Attributes:
@@ -176,8 +176,10 @@ class InferenceNetwork:
         self._take(model)
         choices = [(each, tried) for each in self._libraries(library) for tried in ((dtype,) if dtype else DTYPES)]
         if int8 is not None and self._openvino is not None:
-            self._openvino.take_int8(int8)
-            if dtype is None:
+            fits = self._openvino.take_int8(int8)
+            if dtype == torch.int8 and not fits:
+                raise int8.refusal("the convolutions of this network on this board", "those in it have other inputs or outputs")
+            if dtype is None and fits:
                 choices.append(("openvino", torch.int8))
         if len(choices) > 1:
             states = np.zeros((batch_size, *self._shape), dtype=np.float32)

@@ -83,19 +83,23 @@ class OpenVinoModel:
         for part in (self.body, self._heads):
             _replace_constants(part, weights)
 
-    def take_int8(self, int8: Int8Body) -> None:
+    def take_int8(self, int8: Int8Body) -> bool:
         """Take convolutions in 8-bit integers; `compile` puts them to use.
 
+        Returns:
+            Whether they fit. Those of other layers do not, nor do those of a pooled network from another board.
+
         Raises:
-            UsageError: OpenVINO cannot read them, or they are those of a network with other layers.
+            UsageError: OpenVINO cannot read them.
         """
         try:
             graph = self._core.read_model(int8.graph, int8.constants)
         except RuntimeError as error:
             raise int8.refusal("a graph of OpenVINO", "this version of OpenVINO cannot read it") from error
         if _shapes(graph) != _shapes(self.body):
-            raise int8.refusal("the convolutions of this network", "those in it have other inputs or outputs")
+            return False
         self._int8 = graph
+        return True
 
     def compile(self, dtype: torch.dtype) -> None:
         """Prepare the computation, with convolutions of this type: torch.float32, torch.bfloat16 or torch.int8.

@@ -72,13 +72,14 @@ def seed_run(seed: int) -> None:
 def what_next(pipeline: Any) -> list[str]:
     """Return sentences that say how to go on after a run."""
     best, sentences = pipeline.best_network, []
+    resume = "python train.py --resume" + (" --fast" if pipeline.about.computed_by else "")
     if best.saved_in and best.saved_in != str(best.path):
         sentences.append(f"{best.path} {best.reason_to_stay(board_of(pipeline)) or 'is at least as good'} and is kept.")
         sentences.append("To overwrite it, train with --force.")
     if not pipeline.is_over():
-        sentences.append("To continue from the saved state: python train.py --resume")
+        sentences.append(f"To continue from the saved state: {resume}")
     elif not pipeline.verified:
-        sentences.append(f"To continue with more games: python train.py --resume --games {2 * pipeline.games_played}")
+        sentences.append(f"To continue with more games: {resume} --games {2 * pipeline.games_played}")
     if best.saved_in:
         sentences.append(f"To play against the best network: python human_play.py --model {best.saved_in}")
     return sentences
@@ -197,6 +198,8 @@ def _play_fast(pipeline: Any, options: argparse.Namespace) -> None:
     before = about.computed_by
     if not options.fast:
         about.computed_by = ""
+        if before:
+            print("The run was begun with --fast; from now on your own search plays, and the games differ.")
         return
     library = before.partition(",")[0]  # the other one would play other games
     try:

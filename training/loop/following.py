@@ -69,7 +69,7 @@ class Following:
         self._pipeline = pipeline
         self._about: AboutRun = pipeline.about
         self._lock = _locked(Path(LOCK))
-        if not pipeline.best_network.force and self._about.resumed_from != Path(STATE):
+        if not pipeline.best_network.force and not self._goes_on_here():
             self._put_earlier_run_aside()
         self._curves = LearningCurves(Path(TABLE), Path(PICTURE), self._about.rows)
         self._ends = ends_of(
@@ -151,6 +151,11 @@ class Following:
             parts.append(f"{span_in_words(remaining.seconds)} left")
             self._bar.n = max(self._bar.n, min(99, int(100 * remaining.share_done)))
         self._bar.set_description_str(f"{', '.join(parts)} {remark}")
+
+    def _goes_on_here(self) -> bool:
+        """Whether the run continues from the state that it will replace."""
+        resumed_from = self._about.resumed_from
+        return resumed_from is not None and resumed_from.resolve() == Path(STATE).resolve()
 
     def _put_earlier_run_aside(self) -> None:
         others = [Path(TABLE), Path(PICTURE)]

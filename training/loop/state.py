@@ -21,6 +21,7 @@ from common.files import replacing
 
 VERSION = 1
 COUNTERS = ("games_played", "pure_mcts_playout_num", "best_exact", "best_win_ratio", "best", "verified")
+BOARD = ("board_width", "board_height", "n_in_row")
 CHUNK = 4096  # samples that are packed at once
 State = dict[str, Any]
 """What the file holds: plain values, tensors, and dicts and lists of them."""
@@ -97,10 +98,17 @@ def restore(pipeline: Any, state: State) -> list[str]:
         Sentences about what could not be restored.
 
     Raises:
-        UsageError: the networks of the state are not those of the pipeline.
+        UsageError: the board or the networks of the state are not those of the pipeline.
     """
     import torch
 
+    now, before = board_of(pipeline), tuple(state["settings"][name] for name in BOARD)
+    if now != before:
+        expected, found = (f"{width}x{height} with {row} in a row" for width, height, row in (before, now))
+        raise UsageError(
+            f"expected the board with which the run began, {expected}; train.py now has {found}: change it back, or start "
+            "without --resume"
+        )
     for name, value in {**state["settings"], **state["counters"]}.items():
         setattr(pipeline, name, value)
     try:
@@ -130,7 +138,8 @@ def settings_of(pipeline: Any) -> State:
 
 def board_of(pipeline: Any) -> tuple[int, int, int]:
     """Return width, height and n_in_row of a pipeline's board."""
-    return pipeline.board_width, pipeline.board_height, pipeline.n_in_row
+    width, height, n_in_row = (getattr(pipeline, name) for name in BOARD)
+    return width, height, n_in_row
 
 
 def _network_state(net: Any) -> State:
