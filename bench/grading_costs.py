@@ -19,12 +19,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from arena.engine.cores import available_cores
-from arena.engine.engine_process import EngineSpec
-from arena.match.calibrate import measure
 from common.files import write_whole
 from common.program_ends import Parser
 from grader.assignment import load_assignment
-from grader.pipeline.engine_build import build_opponent
+from grader.pipeline.machine_speed import machine_speed
 from grader.pipeline.planning import RECORD, REFERENCE, REHEARSED, measured_costs
 from grader.pipeline.results import RESULTS, read_results
 
@@ -35,8 +33,6 @@ def main() -> int:
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULT", help="folder of one run, or of a class")
     options = parser.parse_args()
     assignment = load_assignment()
-    baseline = str(build_opponent("baseline", assignment))
-    engine = EngineSpec(path=baseline, command=(baseline,))
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     for folder in options.results:
         one = (folder / RESULTS).exists()
@@ -47,7 +43,7 @@ def main() -> int:
         costs = measured_costs(runs, assignment, basis)
         checks = {check: round(seconds, 2) for check, seconds in costs.checks.items()}
         times = {"overhead_s": round(costs.overhead_s, 1), "game_s": round(costs.game_s, 1), "checks": checks}
-        speed = round(measure(engine, 1 if one else available_cores()).factor, 3)
+        speed = round(machine_speed(assignment, 1 if one else available_cores()), 3)
         profile = record.setdefault(runs[0].profile, {})
         profile[basis] = {"machine": runs[0].environment, "speed": speed, "submissions": len(runs), **times}
         print(f"{runs[0].profile}, {basis}: speed factor of this machine {speed:.2f}")

@@ -31,7 +31,8 @@ from grader.errors import StudentFault
 from grader.instructor.trust import KINDS, Sample, lay_out, load_samples
 from grader.judge.support.beliefs import temptations
 from grader.judge.support.protocol_games import Side
-from grader.pipeline.engine_build import build_opponent, build_submitted
+from grader.pipeline.engine_build import build_submitted
+from grader.pipeline.opponents import build_opponent
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 

@@ -145,7 +145,7 @@ class Assignment:
         judging: patterns of the sources outside `grader/` that decide verdicts.
         bank: the module whose `make_bank` makes the expected values of a kit.
         engine_folder: empty for an assignment in which no engine is written.
-        opponents: name -> sources and headers; a submission plays the first one.
+        opponents: name -> sources; what they include belongs to them too. A submission plays the first one.
     """
 
     home: str = ""

@@ -17,16 +17,17 @@ from common.errors import UsageError
 from common.files import has_no_room, write_whole
 from grader.assignment import Assignment
 from grader.pipeline.class_progress import ClassListener, ClassProgress
-from grader.pipeline.engine_build import build_opponent, require_compiler
+from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.grading import RunChecks, grade_submission
 from grader.pipeline.judging import require_tests
 from grader.pipeline.listeners import Announce, Lines, Listener
+from grader.pipeline.opponents import build_opponent
 from grader.pipeline.order import Order
 from grader.pipeline.ray_grading import RayChecks
 from grader.pipeline.regrading import work_for
 from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
-from grader.pipeline.run_folder import REFUSAL_FILE, held, update_reports
+from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, held, update_reports
 from grader.pipeline.submission import Submission, absent_parts, read_submission, require_submissions, submission_name
 from grader.pipeline.summary import REFUSED, SummaryRow, summary_row, together
 
@@ -144,6 +145,7 @@ class _ClassGrading:
     def _grade(self, submission: Submission) -> tuple[SummaryRow, bool]:
         """Return the row of a submission that has been read, and whether all of it was graded now."""
         say, name, folder = self.progress.say, submission.name, self.order.out / submission.name
+        finish_move(folder)
         work = work_for(submission, self.order, folder)
         remarks = _remarks(submission, self.order.assignment)
         if work.finished is not None:

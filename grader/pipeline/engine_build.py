@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import posixpath
 import re
 import shutil
@@ -19,7 +17,7 @@ from arena.engine.process import Descendants
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
 from common.errors import UsageError
 from common.processes import kill_group
-from grader.assignment import ROOT, Assignment
+from grader.assignment import Assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline.includes import compiled_text, included_names, without_comments
@@ -45,7 +43,6 @@ COMPILER_FILE_MIB = 2048
 MAX_TOML_BYTES = 16 << 10  # tomllib takes seconds for some longer files
 DIAGNOSTIC_BYTES = 64 << 10
 MESSAGE_CHARACTERS = 300
-DIGEST_CHARACTERS = 16  # of the sources, in the name of an opponent's binary
 
 
 def require_compiler(assignment: Assignment) -> None:
@@ -285,7 +282,7 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
                 )
             standard = "" if not _has_error(diagnostics) else _standard_that_is_too_old(command, compiled)
             reason = f" as {standard}, the standard of this course, but does with a later one" if standard else ""
-            raise StudentFault(f"The engine does not compile{reason}: {_first_error(diagnostics)}")
+            raise StudentFault(f"The engine does not compile{reason}: {first_error(diagnostics)}")
         mib, most_mib = built.stat().st_size >> 20, assignment.limits.engine_memory_mib
         if mib > most_mib:
             raise StudentFault(f"The engine is a program of {mib} MiB, more than the {most_mib} MiB of memory that it may use.")
@@ -351,7 +348,7 @@ def _has_ended(process: subprocess.Popen[bytes], wait_s: float) -> bool:
     return True
 
 
-def _first_error(diagnostics: str) -> str:
+def first_error(diagnostics: str) -> str:
     # The linker's last line, "collect2: error: ld returned 1", explains nothing; the lines from ld before it do.
     lines = [line.strip() for line in diagnostics.splitlines() if line.strip() and not line.startswith("collect2: error:")]
     for mark in ("error:", "undefined reference", "multiple definition"):
@@ -363,35 +360,3 @@ def _first_error(diagnostics: str) -> str:
         where = "" if ".s:" in refused["place"] else f" at {refused['place']}"
         return f"the assembler rejects the inline assembly{where}: {refused['what']}"[:MESSAGE_CHARACTERS]
     return lines[0][:MESSAGE_CHARACTERS] if lines else "the compiler gave no reason"
-
-
-def build_opponent(name: str, assignment: Assignment, root: Path = ROOT) -> Path:
-    """Return the path of an engine of `[opponents]`; compile it if its files, the header or the command are new.
-
-    The name of the binary has their digest, so an engine built from other files never takes its place. Only those of the files
-    that are sources are compiled; the others are headers.
-
-    Raises:
-        UsageError: a file is missing, or the sources do not compile.
-    """
-    own = [root / file for file in assignment.opponents[name]]
-    sources = [file for file in own if file.suffix in SOURCE_SUFFIXES]
-    files = [*own, root / assignment.engine_folder / assignment.engine_header]
-    command = [*assignment.compile_command, *map(str, sources)]
-    digest = hashlib.sha256("\0".join(command).encode())
-    for file in files:
-        try:
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
-        except OSError as error:
-            raise UsageError(f"expected a file of the opponent {name} at {file}: {error.strerror}") from error
-    binary = root / "build" / "opponents" / f"{name}-{digest.hexdigest()[:DIGEST_CHARACTERS]}"
-    if binary.exists():
-        return binary
-    binary.parent.mkdir(parents=True, exist_ok=True)
-    fresh = binary.with_name(f".{name}.{os.getpid()}")
-    done = subprocess.run([*command, "-o", str(fresh)], cwd=root, capture_output=True, text=True)
-    if done.returncode:
-        given = ", ".join(assignment.opponents[name])
-        raise UsageError(f"the opponent {name} of assignment.toml ({given}) does not compile: {_first_error(done.stderr)}")
-    fresh.replace(binary)
-    return binary

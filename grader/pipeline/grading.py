@@ -25,9 +25,10 @@ from common.processes import kill_group
 from grader.assignment import ROOT, Assignment
 from grader.confinement.sandbox import Sandbox
 from grader.pipeline.budget import Budget
-from grader.pipeline.engine_build import build_opponent, require_compiler
+from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.judging import bases
 from grader.pipeline.listeners import Listener
+from grader.pipeline.opponents import build_opponent
 from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, REPORT, Results, Verdict

@@ -25,6 +25,8 @@ from threading import Lock
 from common.errors import UsageError
 from grader.assignment import DESCRIPTION, ROOT, Assignment, Check
 from grader.pipeline.handed_out import answers_below, kit_sources, sources_below
+from grader.pipeline.machine_speed import BASELINE
+from grader.pipeline.opponents import engine_files
 from grader.pipeline.workspace import framework_files
 
 CONFTEST = "grader/judge/conftest.py"
@@ -42,17 +44,19 @@ def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
     """
     grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
     grader = {path for path in grader if not path.startswith(("grader/instructor/", "grader/student/"))}
-    own = {assignment.place(DESCRIPTION), *sources_below(root, assignment.judging), *_engine_files(assignment)}
+    own = {assignment.place(DESCRIPTION), *sources_below(root, assignment.judging), *engine_files(assignment, root)}
     return sorted({*own, *grader, *framework_files(assignment, root)})
 
 
 def grading_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
     """Return the relative paths of all files that another machine needs to run the checks.
 
-    Besides the files that judge, these are the sources that every submission is compared with.
+    Besides the files that judge, these are the sources that every submission is compared with, and the engine that times the
+    machine.
     """
     sources = [assignment.place(path) for path in kit_sources(root, assignment)]
-    return sorted({DESCRIPTION, *judging_files(assignment, root), *sources, *answers_below(root, assignment)})
+    timed = BASELINE if assignment.engine_folder else ()
+    return sorted({DESCRIPTION, *judging_files(assignment, root), *sources, *answers_below(root, assignment), *timed})
 
 
 def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:
@@ -74,7 +78,7 @@ def check_digests(assignment: Assignment, profile: str, root: Path = ROOT) -> di
 
 def files_of_checks(assignment: Assignment, root: Path = ROOT) -> dict[str, list[str]]:
     """Return check -> the relative paths of the files that can change its verdict."""
-    engine = _engine_files(assignment)
+    engine = engine_files(assignment, root)
     framework = set(framework_files(assignment, root)) - engine
     sources, found = _Sources(root, assignment.checks_folder), {}
     for check in assignment.checks:
@@ -115,13 +119,6 @@ def _is_of_part(check: Check, top: str, assignment: Assignment) -> bool:
     """Return whether a folder or file at the top of a submission decides a check."""
     places = [names for place, names in assignment.decides.items() if place.split("/")[0] == top]
     return any(check.is_of(name) for names in places for name in names)
-
-
-def _engine_files(assignment: Assignment) -> set[str]:
-    if not assignment.engine_folder:
-        return set()
-    opponents = {source for sources in assignment.opponents.values() for source in sources}
-    return {f"{assignment.engine_folder}/{assignment.engine_header}", *opponents}
 
 
 def _values_for(check: Check, assignment: Assignment, profile: str) -> str:

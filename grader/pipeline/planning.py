@@ -17,15 +17,14 @@ from random import Random
 from statistics import mean
 
 from arena.engine.cores import available_cores
-from arena.engine.engine_process import EngineSpec
-from arena.match.calibrate import measure
 from arena.statistics.estimates import GameResult
 from arena.statistics.stopping import Decided
 from common.errors import UsageError
 from common.scoring import formula_named
 from grader.assignment import Assignment
 from grader.pipeline.class_progress import in_words
-from grader.pipeline.engine_build import build_opponent, require_compiler
+from grader.pipeline.engine_build import require_compiler
+from grader.pipeline.machine_speed import machine_speed
 from grader.pipeline.order import Order
 from grader.pipeline.regrading import work_for
 from grader.pipeline.results import RESULTS, Results, read_results
@@ -87,8 +86,7 @@ def recorded_costs(assignment: Assignment, at_once: int) -> dict[str, list[Costs
     ids = {check.id for check in assignment.checks}
     if not any(ids & each["checks"].keys() for profile in record.values() for each in profile.values()):
         return {}
-    baseline = str(build_opponent(assignment.opponent, assignment))
-    speed = measure(EngineSpec(path=baseline, command=(baseline,)), at_once).factor
+    speed = machine_speed(assignment, at_once)
     return {
         name: [
             Costs(each["checks"], each["overhead_s"], each["game_s"], basis).scaled(each["speed"] / speed)

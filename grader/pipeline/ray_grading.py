@@ -28,18 +28,17 @@ from pathlib import Path
 from typing import Any
 
 from arena.engine.cores import one_core
-from arena.engine.engine_process import EngineSpec
-from arena.match.calibrate import measure
 from arena.match.ray_runner import RETRIES, check_address, load_ray
 from common.errors import UsageError
 from common.processes import kill_group
 from grader.assignment import ROOT, Assignment, load_named
 from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox, find_sandbox
-from grader.pipeline.engine_build import build_opponent
 from grader.pipeline.grading import Ended, environment, run_checks_here, tell
 from grader.pipeline.judging import grading_files
 from grader.pipeline.listeners import Listener
+from grader.pipeline.machine_speed import machine_speed
+from grader.pipeline.opponents import build_opponent
 from grader.pipeline.results import GAMES, RUN, SUBMISSION, VERDICTS
 from grader.pipeline.run import LOG, PROGRESS, SCRATCH, USED, Run
 from grader.pipeline.workspace import build_workspace
@@ -75,11 +74,7 @@ class Machine:
     def here(cls, name: str, assignment: Assignment, level: str) -> Machine:
         """Examine this machine; it takes a few seconds."""
         versions = environment(assignment)
-        speed = 1.0  # matters only to engines
-        if assignment.opponents:
-            baseline = str(build_opponent(assignment.opponent, assignment))
-            speed = measure(EngineSpec(path=baseline, command=(baseline,))).factor
-        return cls(name, {key: versions[key] for key in SAME}, find_sandbox(level).level, speed)
+        return cls(name, {key: versions[key] for key in SAME}, find_sandbox(level).level, machine_speed(assignment))
 
     def faults(self, other: Machine) -> Iterator[str]:
         """Yield how another machine falls short of this one."""
@@ -273,7 +268,7 @@ def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[s
     if node not in examined:
         yield {NEWCOMER: node.encode()}
         return
-    with tempfile.TemporaryDirectory(prefix="gomoku-grading-") as place, one_core():
+    with tempfile.TemporaryDirectory(prefix="gomoku-grading-") as place, tempfile.TemporaryFile() as said, one_core():
         folder = Path(place, "run")
         folder.mkdir()
         for name, content in files.items():
@@ -286,7 +281,7 @@ def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[s
             env={**os.environ, "PYTHONPATH": tree},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stderr=said,
             start_new_session=True,
             preexec_fn=die_with_parent,
         )
@@ -299,8 +294,9 @@ def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[s
                 if part and not ended:
                     yield part
             if not (folder / ENDED).exists():
-                said = process.communicate()[1].decode(errors="replace").strip()[-500:]
-                raise UsageError(f"the checks could not be run on {os.uname().nodename}: {said}")
+                said.seek(0)
+                reason = said.read().decode(errors="replace").strip()[-500:]
+                raise UsageError(f"the checks could not be run on {os.uname().nodename}: {reason}")
             data = json.loads((folder / ENDED).read_text(encoding="utf-8"))
             data["node"] = node
             yield {**part, ENDED: json.dumps(data).encode()}

@@ -13,7 +13,7 @@ from grader.pipeline.judging import bases
 from grader.pipeline.order import Identity, Order, Regrade
 from grader.pipeline.results import COULD_NOT_GRADE, GAMES, PASSED, RESULTS, Results, read_results
 from grader.pipeline.run import RunRecord, decided_so_far
-from grader.pipeline.run_folder import TakenOver, differing, finish_move
+from grader.pipeline.run_folder import TakenOver, differing
 from grader.pipeline.submission import Submission
 
 ALTERED = "the record itself, which was altered or is damaged"
@@ -36,8 +36,7 @@ class Work:
 
 
 def work_for(submission: Submission, order: Order, folder: Path) -> Work:
-    """Return what is left to do for a submission whose results are, or will be, in this folder."""
-    finish_move(folder)
+    """Return what is left to do for a submission whose results are, or will be, in this folder; nothing is written."""
     record, results = RunRecord.read(folder), _results_in(folder)
     order = _restricted(order, results)
     identities = {Identity.of(submission, one): one for one in _cleared(order)}

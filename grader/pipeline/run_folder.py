@@ -128,7 +128,8 @@ def prepare_folder(
     seed = earlier.seed if earlier is not None and order.seed is None else drawn
     is_same = earlier is not None and replace(earlier, regrade=fresh.regrade) == replace(fresh, seed=seed)
     if is_same and not (folder / RESULTS).exists():
-        _drop_cut_line(folder / VERDICTS)
+        for name in (VERDICTS, GAMES):
+            _drop_cut_line(folder / name)
         say(f"{submission.name}: continuing an unfinished run; checks decided so far: {len(decided_so_far(folder))}.")
     else:
         if keeps_earlier and (place := keep_earlier(folder)):
@@ -190,6 +191,6 @@ def update_reports(folder: Path, submission: Submission) -> bool:
 
 
 def _drop_cut_line(path: Path) -> None:
-    """Remove an incomplete last line, left by a kill, so that the next line is not appended to it."""
-    written = path.read_bytes()
-    os.truncate(path, written.rfind(b"\n") + 1)
+    """Remove an incomplete last line, left by a kill or a full disk, so that the next line is not appended to it."""
+    if path.exists():
+        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)

@@ -109,6 +109,18 @@ def test_an_unfinished_run_with_another_seed_is_kept_too(pack, runs, grade, tmp_
     assert (tmp_path / "out/ada/earlier/1/verdicts.jsonl").read_bytes() == decided
 
 
+def test_a_line_that_a_full_disk_cut_off_is_dropped_before_the_run_continues(pack, runs, grade, tmp_path):
+    path, folder = pack(".zip", WORK, "ada"), tmp_path / "out/ada"
+    grade(path, "--seed", "5")
+    (folder / "results.json").unlink()
+    whole = {"verdicts.jsonl": (folder / "verdicts.jsonl").read_text(), "games.jsonl": "{}\n"}
+    for name, lines in whole.items():
+        (folder / name).write_text(lines + '{"cut')
+    grade(path)
+    for name, lines in whole.items():
+        assert (folder / name).read_text().startswith(lines) and "cut" not in (folder / name).read_text()
+
+
 @pytest.mark.parametrize("moved", range(len(RECORDS) + 1))
 def test_a_kill_while_an_earlier_result_is_moved_loses_none_of_it(pack, runs, grade, moved, tmp_path):
     path = pack(".zip", {**WORK, "report.pdf": b"%PDF"}, "ada")

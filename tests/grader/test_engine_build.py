@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +16,7 @@ from grader.assignment import ROOT
 from grader.confinement.sandbox import LEVELS, find_sandbox, try_level
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline import engine_build
-from grader.pipeline.engine_build import build_engine, build_opponent, build_submitted, require_compiler
+from grader.pipeline.engine_build import build_engine, build_submitted, require_compiler
 from grader.pipeline.likeness import SOURCES
 from grader.pipeline.submission import Submission
 
@@ -229,47 +228,3 @@ def test_a_machine_that_is_too_busy_to_compile_is_nobodys_fault(build, monkeypat
 def test_a_machine_without_the_compiler_is_told_what_to_install(assignment):
     with pytest.raises(UsageError, match=r"expected the C\+\+ compiler no-such-g\+\+ on PATH; install it first"):
         require_compiler(dataclasses.replace(assignment, compile_command=("no-such-g++",)))
-
-
-@pytest.fixture
-def foe(tmp_path, assignment):
-    """An assignment with the opponent `foe`, whose source may be rewritten, and how it is built."""
-    source = tmp_path / "Minimax/foe.cpp"
-    source.parent.mkdir()
-    (tmp_path / "Minimax/AIController.h").write_text("")
-    source.write_text(WHOLE)
-
-    def build(*paths):
-        opponents = {"foe": paths or ("Minimax/foe.cpp",)}
-        return build_opponent("foe", dataclasses.replace(assignment, opponents=opponents), tmp_path)
-
-    return source, build
-
-
-def test_an_opponent_is_built_once_and_again_for_another_source_however_old(foe):
-    source, build = foe
-    binary = build()
-    made = binary.stat().st_mtime_ns
-    assert build() == binary and binary.stat().st_mtime_ns == made
-    other = source.with_name("other.cpp")
-    other.write_text("int main() { return 3; }\n")
-    os.utime(other, (0, 0))
-    assert subprocess.run([build("Minimax/other.cpp")]).returncode == 3 and build() == binary
-
-
-def test_an_opponent_is_built_again_when_a_header_that_it_names_changes(foe):
-    source, build = foe
-    header = source.with_name("moves.h")
-    source.write_text('#include "moves.h"\nint main() { return CODE; }\n')
-    for code in (3, 4):
-        header.write_text(f"#define CODE {code}\n")
-        assert subprocess.run([build("Minimax/foe.cpp", "Minimax/moves.h")]).returncode == code
-
-
-def test_an_opponent_that_is_missing_or_does_not_compile_gives_one_sentence(foe):
-    source, build = foe
-    with pytest.raises(UsageError, match=r"^expected a file of the opponent foe at .*none\.cpp: No such file or directory$"):
-        build("Minimax/none.cpp")
-    source.write_text("int main( {}\n")
-    with pytest.raises(UsageError, match=r"the opponent foe of .* does not compile: .*foe\.cpp:1:\d+: error"):
-        build()

@@ -51,7 +51,11 @@ def test_the_plan_counts_what_is_left_and_writes_nothing(pack, runs, plan, grade
     assert lines[1] == "  smoke  about 24 s; by the times of one sample"
     assert lines[2].startswith("  full   about ") and "with --whole-match (" in lines[2]
     grade(class_[0])
+    # Another grader is moving an earlier result at the moment.
+    (tmp_path / "out/ada/earlier/.moving").mkdir(parents=True)
+    before = sorted((tmp_path / "out").rglob("*"))
     assert plan(*class_)[1][0] == "3 submissions, 1 finished, 1 not readable (cem), 2 cores:"
+    assert sorted((tmp_path / "out").rglob("*")) == before
 
 
 def test_a_profile_without_recorded_times_is_named_before_the_others(pack, plan, monkeypatch):

@@ -27,7 +27,8 @@ from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
 from grader.judge.support.protocol_games import Side
 from grader.judge.support.ruling import Ruling
-from grader.pipeline.engine_build import MESSAGE_CHARACTERS, CompiledEngine, build_opponent, build_submitted
+from grader.pipeline.engine_build import MESSAGE_CHARACTERS, CompiledEngine, build_submitted
+from grader.pipeline.opponents import build_opponent
 from grader.pipeline.run import ENGINE, Run
 
 # An engine that plays outside the centre once in n games is caught with probability 1 - (1 - 1 / n)^12.
