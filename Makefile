@@ -103,9 +103,14 @@ $(ENGINES)/reference: $(REFERENCE) $(wildcard instructor/reference/Minimax/*.h) 
 # build/teacher/15, build/teacher/11: the reference on a board of that size, which plays itself for training/.
 TAUGHT_BY := $(filter-out %/engine.cpp %/bench.cpp %/opening.cpp,$(REFERENCE))
 
-build/teacher/%: instructor/teacher/teacher.cpp $(TAUGHT_BY) $(wildcard instructor/reference/Minimax/*.h)
+build/teacher/%: instructor/teacher/teacher.cpp instructor/teacher/lessons.h $(TAUGHT_BY) $(wildcard instructor/reference/Minimax/*.h)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -DBOARD_SIZE=$* -I instructor/reference/Minimax $< $(TAUGHT_BY) -o $@
+
+# UCT with RAVE, which plays itself on boards of any size.
+build/teacher/nogo: instructor/teacher/nogo.cpp instructor/teacher/lessons.h games/nogo/players/search.h games/nogo/players/position.h
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -I games/nogo/players $< -o $@
 
 # The milestones of Part 1, for bench/milestones.py.
 build/milestones/step_%: instructor/teacher/milestones.cpp Minimax/AIController.h

@@ -3,24 +3,16 @@
 //
 //     teacher FILE [--seed FIRST] [--games N] [--nodes N] [--least-stones N]
 //
-// The first line of FILE holds the settings, each further line one game, as JSON. `opening` is the number of stones put down at
-// random; `best` and `scores` belong to the positions after them. Moves are numbered y * size + x as on Board, black's first.
-// Scores are for the side to move; beyond 900000 they are proven. `winner` is 0 (black), 1 (white) or -1. `random` lists the
-// plies whose move was drawn. A game depends on nothing but its seed and the settings. The same command continues where FILE
-// ends, also after a kill.
+// lessons.h describes FILE.
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "lessons.h"
 #include "position.h"
 #include "search.h"
 
@@ -34,7 +26,6 @@ constexpr int EVEN_SCORE = 150;        // openings with a larger score count as 
 constexpr double UNEVEN_SHARE = 0.15;  // of the uneven openings without a proven win: kept
 constexpr double SHALLOW_SHARE = 0.2;  // of the moves: the best one of the iteration before the last, mostly nearly as good
 constexpr double RANDOM_SHARE = 0.05;  // of the moves: drawn by their patterns, so that the games contain mistakes
-constexpr auto BETWEEN_REPORTS = std::chrono::seconds(30);
 
 struct Settings {
     std::string file;
@@ -51,15 +42,7 @@ struct Settings {
     }
 };
 
-struct Lesson {
-    std::uint64_t seed = 0;
-    int opening = 0;
-    int winner = -1;
-    std::vector<int> moves;
-    std::vector<int> best;
-    std::vector<int> scores;
-    std::vector<int> random;
-};
+using lessons::Lesson;
 
 int number_of(int cell) { return y_of(cell) * SIZE + x_of(cell); }
 
@@ -170,123 +153,20 @@ class Teacher {
     Lesson lesson_;
 };
 
-std::string list(const char *name, const std::vector<int> &numbers) {
-    std::string text = std::string(",\"") + name + "\":[";
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        text += (i > 0 ? "," : "") + std::to_string(numbers[i]);
-    }
-    return text + "]";
-}
-
-std::string line_of(const Lesson &lesson) {
-    return "{\"seed\":" + std::to_string(lesson.seed) + ",\"opening\":" + std::to_string(lesson.opening) +
-           ",\"winner\":" + std::to_string(lesson.winner) + list("moves", lesson.moves) + list("best", lesson.best) +
-           list("scores", lesson.scores) + list("random", lesson.random) + "}";
-}
-
-/// Returns: an empty string, or a sentence that says what is wrong with the arguments.
-std::string read_arguments(const std::vector<std::string> &arguments, Settings &settings) {
-    if (arguments.size() % 2 == 0) {
-        return "expected FILE [--seed FIRST] [--games N] [--nodes N] [--least-stones N]";
-    }
-    settings.file = arguments[0];
-    for (std::size_t i = 1; i < arguments.size(); i += 2) {
-        char *end = nullptr;
-        const std::string &text = arguments[i + 1];
-        const std::uint64_t number = std::strtoull(text.c_str(), &end, 10);
-        const bool counts_stones = arguments[i] == "--least-stones";
-        const std::uint64_t least = counts_stones ? 0 : 1;
-        const std::uint64_t most = counts_stones ? MOST_OPENING_STONES : 1'000'000'000;
-        if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < least || number > most) {
-            return "expected a number from " + std::to_string(least) + " to " + std::to_string(most) + " after " +
-                   arguments[i] + "; got '" + text + "'";
-        }
-        if (arguments[i] == "--seed") {
-            settings.first_seed = number;
-        } else if (arguments[i] == "--games") {
-            settings.games = number;
-        } else if (arguments[i] == "--nodes") {
-            settings.nodes = number;
-        } else if (counts_stones) {
-            settings.least_stones = number;
-        } else {
-            return "expected --seed, --games, --nodes or --least-stones; got '" + arguments[i] + "'";
-        }
-    }
-    return "";
-}
-
-/// How many games FILE holds. An incomplete last line, left by a killed run, is cut off. `complaint` is set if FILE was made
-/// with other settings.
-std::uint64_t games_before(const Settings &settings, std::string &complaint) {
-    std::ifstream file(settings.file);
-    std::string line;
-    std::uint64_t lines = 0;
-    std::uintmax_t whole = 0;
-    while (std::getline(file, line) && !file.eof()) {
-        if (lines == 0 && line != settings.line()) {
-            complaint = "expected " + settings.file + " to be of these settings; it begins with " + line.substr(0, 100);
-            return 0;
-        }
-        ++lines;
-        whole += line.size() + 1;
-    }
-    file.close();
-    if (lines == 0 && settings.line().rfind(line, 0) != 0) {
-        complaint = "expected " + settings.file + " to be a file of games; it begins with " + line.substr(0, 100);
-        return 0;
-    }
-    if (std::filesystem::exists(settings.file)) {
-        std::filesystem::resize_file(settings.file, whole);
-    }
-    if (lines == 0) {
-        std::ofstream(settings.file, std::ios::app) << settings.line() << "\n" << std::flush;
-        return 0;
-    }
-    return lines - 1;
-}
-
-void teach(const Settings &settings, std::uint64_t done) {
-    std::ofstream file(settings.file, std::ios::app);
-    const std::uint64_t first = done;
-    const auto start = std::chrono::steady_clock::now();
-    auto reported = start;
-    std::size_t positions = 0;
-    while (done < settings.games && file) {
-        const auto teacher = std::make_unique<Teacher>(settings.first_seed + done, settings);
-        const Lesson lesson = teacher->play();
-        file << line_of(lesson) << "\n" << std::flush;
-        positions += lesson.best.size();
-        ++done;
-        const auto now = std::chrono::steady_clock::now();
-        if (now - reported > BETWEEN_REPORTS || done == settings.games) {
-            reported = now;
-            const double spent_s = std::chrono::duration<double>(now - start).count();
-            const double left_s = spent_s / static_cast<double>(done - first) * static_cast<double>(settings.games - done);
-            std::fprintf(stderr, "%llu of %llu games, %zu positions, %.1f a second, %.0f min left\n",
-                         static_cast<unsigned long long>(done), static_cast<unsigned long long>(settings.games), positions,
-                         static_cast<double>(positions) / spent_s, left_s / 60);
-        }
-    }
-}
-
 }  // namespace
 
 int main(int argc, char **argv) {
     Settings settings;
-    std::string complaint = read_arguments({argv + 1, argv + argc}, settings);
-    std::uint64_t done = 0;
-    if (complaint.empty()) {
-        done = games_before(settings, complaint);
-    }
-    if (complaint.empty() && !std::ofstream(settings.file, std::ios::app)) {
-        complaint = "expected " + settings.file + " to be writable; it is not";
-    }
+    const std::string complaint = lessons::read_arguments({argv + 1, argv + argc}, settings.file,
+                                                          {{"--seed", 1, lessons::MANY, settings.first_seed},
+                                                           {"--games", 1, lessons::MANY, settings.games},
+                                                           {"--nodes", 1, lessons::MANY, settings.nodes},
+                                                           {"--least-stones", 0, MOST_OPENING_STONES, settings.least_stones}});
     if (!complaint.empty()) {
         std::cerr << "teacher: " << complaint << std::endl;
         return 2;
     }
     init_patterns();
-    teach(settings, done);
-    return 0;
+    return lessons::teach(settings.file, settings.line(), settings.first_seed, settings.games,
+                          [&settings](std::uint64_t seed) { return std::make_unique<Teacher>(seed, settings)->play(); });
 }

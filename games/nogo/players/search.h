@@ -73,8 +73,13 @@ class Search {
         }
         const auto first = nodes_.begin() + nodes_[0].first_child;
         const auto fewer = [](const Node &a, const Node &b) { return a.visits < b.visits; };
-        return std::max_element(first, first + nodes_[0].children, fewer)->move;
+        const Node &best = *std::max_element(first, first + nodes_[0].children, fewer);
+        value_ = best.mean;
+        return best.move;
     }
+
+    /// The mean result, in [0, 1], of the move that was chosen last by simulations.
+    float value() const { return value_; }
 
    private:
     using Index = std::uint32_t;
@@ -204,6 +209,7 @@ class Search {
     Random &random_;
     std::vector<Node> nodes_;
     std::vector<Index> path_;
+    float value_ = 0.5F;
     std::array<Colour, CELLS> played_by_{};
 };
 
