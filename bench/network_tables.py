@@ -364,6 +364,33 @@ def alphago(record: Record) -> str:
     return markdown(["stage", "from", "CPU time", "result"], rows, "l")
 
 
+def alphago_seeds(record: Record) -> str:
+    """Return the measurements of AlphaGo's stages in a game without a rollout policy, with a column for each seed."""
+    runs = record["rows"]
+    errors = [run["value"] for run in runs]
+    matches = [name for name in runs[0]["search"] if " against " in name]
+
+    def score(match: Record) -> str:
+        return _rate_with_interval(match["score"], match["low_95"], match["high_95"])
+
+    def share_of_the_mean(run: Record) -> str:
+        return rounded(run["one_position_a_game"]["mse_held_back"] / run["mse_of_the_mean"], 2)
+
+    minutes = [sum(run[stage]["cpu_s"] for stage in ("supervised", "reinforce", "search")) / 60 for run in runs]
+    rows = [
+        ["supervised: engine's move first", *(percent(run["supervised"]["held_back"]["top_1"]) for run in runs)],
+        ["reinforce: drawing their moves", *(score(run["reinforce"]["against_supervised"]) for run in runs)],
+        ["... most probable moves", *(score(run["reinforce"]["likeliest_moves_against_supervised"]) for run in runs)],
+        ["value: MSE", *(rounded(run["one_position_a_game"]["mse_held_back"], 3) for run in errors)],
+        ["... of the mean alone", *(rounded(run["mse_of_the_mean"], 3) for run in errors)],
+        ["... as a share of that", *map(share_of_the_mean, errors)],
+        ["... of the supervised value head", *(rounded(run["mse_of_supervised"], 3) for run in errors)],
+        *([f"search: lambda {name.split(',')[0]}", *(score(run["search"][name]) for run in runs)] for name in matches),
+        ["CPU min", *map(rounded, minutes)],
+    ]
+    return markdown(["stage", *(f"seed {run['seed']}" for run in runs)], rows)
+
+
 def alphago_value(record: Record) -> str:
     """Return what the value network learns from one position in each game, and from all of them."""
     names = {

@@ -1,14 +1,15 @@
 """Record the measurements of a finished run that has no manifest, for the tables of docs/training.md:
 
     python bench/record_run.py alphago runs/alphago_9 --games runs/teacher/9/a.jsonl
+    python bench/record_run.py alphago-seeds runs/alphago_nogo_7_{1,2,3} --games runs/teacher/nogo_7/a.jsonl
     python bench/record_run.py selfplay runs/ttt
     python bench/record_run.py muzero runs/muzero_1 runs/muzero_2
 
 The first command copies the result.json of AlphaGo's stages (`python -m training.alphago`) and counts the teacher's games.
-The second copies elo.csv of a run of self-play on 3x3 and counts the lines that each evaluated network loses to every line of
-replies, with the grader's search. The third copies what runs of MuZero on 3x3 (`python -m training.muzero`) have counted
-themselves, and compares their latest models with the rules; seeds that the record already has stay in it. Afterwards
-`python bench/tables.py` rewrites the tables.
+The second does so for several runs, one for each seed, of a game that has no rollout policy. The third copies elo.csv of a run
+of self-play on 3x3 and counts the lines that each evaluated network loses to every line of replies, with the grader's search.
+The fourth copies what runs of MuZero on 3x3 (`python -m training.muzero`) have counted themselves, and compares their latest
+models with the rules; seeds that the record already has stay in it. Afterwards `python bench/tables.py` rewrites the tables.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from training.muzero.exact_player import model_accuracy, random_games
 from training.muzero.muzero_run import read_muzero_run, read_muzero_settings
 from training.muzero.muzero_settings import MUZERO_PRESETS, MuZeroConfig
 from training.selfplay.presets import option
-from training.supervised.dataset import GamesError
+from training.supervised.dataset import GamesError, read_games
 
 STAGES = ("supervised", "rollout", "reinforce", "value", "search")
 PLAYOUTS = (100, 400)
@@ -60,6 +61,22 @@ def alphago_record(run: Path, games: Path, cpu_s: int | None = None) -> Record:
     stages = {stage: read_json(run / stage / "result.json") for stage in STAGES}
     command = [f"python -m training.alphago {stage} --run {run}" for stage in STAGES]
     return {"command": command, "machine": _here(), "teacher": teacher, **stages}
+
+
+def alphago_seeds_record(runs: Sequence[Path], games: Path) -> Record:
+    """Return the record of AlphaGo's stages without a rollout policy, one run for each seed.
+
+    Raises:
+        UsageError: a stage is not finished.
+        GamesError: the games of the teacher or of a run cannot be read.
+    """
+    rows = []
+    for run in runs:
+        stages = {stage: read_json(run / stage / "result.json") for stage in STAGES if stage != "rollout"}
+        rows.append({"seed": next(read_games(str(run / "value" / "games.jsonl")))["seed"], **stages})
+    command = [f"python -m training.alphago {stage} --run RUN --seed SEED" for stage in STAGES if stage != "rollout"]
+    rows.sort(key=lambda row: row["seed"])
+    return {"command": command, "machine": _here(), "teacher": games_summary(str(games)), "rows": rows}
 
 
 def selfplay_record(run: Path) -> Record:
@@ -148,16 +165,28 @@ def main(arguments: list[str] | None = None) -> int:
     alphago.add_argument("run", type=Path, help="folder of all stages, such as runs/alphago_9")
     alphago.add_argument("--games", type=Path, required=True, metavar="FILE", help="the teacher's games")
     alphago.add_argument("--teacher-cpu-s", type=int, metavar="SECONDS", help="processor time of the teacher, if known")
+    seeds = kinds.add_parser("alphago-seeds", help="the stages of AlphaGo on NoGo 7x7, for several seeds")
+    seeds.add_argument(
+        "runs", type=Path, nargs="+", metavar="RUN", help="a folder for each seed, such as runs/alphago_nogo_7_1"
+    )
+    seeds.add_argument("--games", type=Path, required=True, metavar="FILE", help="the teacher's games")
     selfplay = kinds.add_parser("selfplay", help="self-play on 3x3")
     selfplay.add_argument("run", type=Path, help="folder of the run, such as runs/ttt")
     muzero = kinds.add_parser("muzero", help="MuZero on 3x3")
     muzero.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="a folder for each seed, such as runs/muzero_1")
-    for kind, name in ((alphago, "alphago_9"), (selfplay, "selfplay_tictactoe"), (muzero, "muzero_tictactoe")):
+    for kind, name in (
+        (alphago, "alphago_9"),
+        (seeds, "alphago_nogo_7"),
+        (selfplay, "selfplay_tictactoe"),
+        (muzero, "muzero_tictactoe"),
+    ):
         kind.add_argument("--record", type=Path, default=RECORDS / f"{name}.json", metavar="FILE", help="file to write")
     options = parser.parse_args(arguments)
     try:
         if options.kind == "alphago":
             record = alphago_record(options.run, options.games, options.teacher_cpu_s)
+        elif options.kind == "alphago-seeds":
+            record = alphago_seeds_record(options.runs, options.games)
         elif options.kind == "muzero":
             command = muzero_command(read_muzero_settings(options.runs[0]))
             record = muzero_record(options.runs, command, earlier_record(options.record, command))

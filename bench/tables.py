@@ -22,6 +22,7 @@ from judge_tables import class_costs, load, right_variants
 from network_tables import (
     after_self_play,
     alphago,
+    alphago_seeds,
     alphago_value,
     go_passes,
     killed_run,
@@ -109,6 +110,7 @@ TABLES = {
     "killed-run": of_record(killed_run, "killed_run"),
     "alphago": of_record(alphago, "alphago_9"),
     "alphago-value": of_record(alphago_value, "alphago_9"),
+    "alphago-nogo": of_record(alphago_seeds, "alphago_nogo_7", unless_recorded="Not measured yet."),
     "ladder-matches": of_record(ladder_matches, "ladder"),
     "ladder-ratings": of_record(ladder_ratings, "ladder"),
     "milestones": of_record(milestones, "milestones"),

@@ -43,6 +43,23 @@ def test_the_stages_of_alphago_are_recorded_from_their_folder(tmp_path):
     assert network_tables.alphago_value(record) == network_tables.alphago_value(known)
 
 
+def test_runs_with_several_seeds_are_recorded_side_by_side(tmp_path):
+    runs = []
+    for seed in (2, 1):
+        runs.append(tmp_path / str(seed))
+        runs[-1].mkdir()
+        call = alphago_run(runs[-1])
+        (runs[-1] / "value" / "games.jsonl").write_text(json.dumps({"size": 7, "seed": seed}) + "\n")
+    assert record_run.main(["alphago-seeds", *map(str, runs), *call[2:]]) == 0
+    record = recording.read_json(runs[-1] / "record.json")
+    rows = cells_of(network_tables.alphago_seeds(record))
+    assert rows[0] == ["stage", "seed 1", "seed 2"] and len(rows) == 12
+    by_name = {row[0]: row[1:] for row in rows}
+    assert by_name["reinforce: drawing their moves"] == 2 * [".59, .54 to .63"]
+    assert by_name["... as a share of that"] == 2 * ["0.97"]  # 0.201 of 0.208
+    assert by_name["search: lambda 0.0 against 0.5"] == 2 * [".48, .37 to .58"]
+
+
 def test_a_stage_that_is_not_finished_is_named(tmp_path, capsys):
     call = alphago_run(tmp_path)
     (tmp_path / "search" / "result.json").unlink()

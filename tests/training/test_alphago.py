@@ -1,5 +1,6 @@
 """AlphaGo's stages on a tiny board: each one learns, goes on where it ended, and refuses in sentences."""
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -235,14 +236,16 @@ def test_the_improved_policy_beats_the_supervised_one(done, folder):
     result = done("reinforce")
     assert result["steps"] == 24 and result["against_supervised"]["games"] == 200
     assert result["against_supervised"]["low_95"] > 0.55
-    rows = (folder / "run" / "reinforce" / "metrics.csv").read_text().splitlines()
-    assert [row.split(",")[0] for row in rows] == ["steps", "8", "16", "24"]
+    with open(folder / "run" / "reinforce" / "metrics.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["steps"] for row in rows] == ["8", "16", "24"]
+    assert all(0 <= float(row["likeliest_moves_score"]) <= 1 for row in rows)
     assert [path.name for path in sorted((folder / "run" / "reinforce" / "pool").iterdir())] == [
         f"{steps:06}.pt" for steps in (5, 10, 15, 20)
     ]
 
 
-def test_a_policy_gradient_that_was_killed_ends_as_one_that_was_not(begin):
+def test_a_policy_gradient_that_was_killed_ends_as_one_that_was_not(begin, tmp_path):
     whole = begin("whole")
     for _ in range(8):
         whole.scores.append(whole.step())
@@ -252,6 +255,9 @@ def test_a_policy_gradient_that_was_killed_ends_as_one_that_was_not(begin):
             killed.save()  # what is done after it is lost
         killed.scores.append(killed.step())
     again = begin("killed")
+    again.rows = [{"steps": 3}, {"steps": 6, "score": 0.5}]  # the first is of a version that measured less
+    again.save()
+    assert (tmp_path / "killed" / "reinforce" / "metrics.csv").read_text().split() == ["steps,score", "3,", "6,0.5"]
     assert again.steps == 6 and again.scores == whole.scores[:6]
     for _ in range(2):
         again.scores.append(again.step())
@@ -455,4 +461,5 @@ def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin):
 def test_the_configurations_that_are_shipped_can_be_read():
     config = StagesConfig.read(CONFIGS / "alphago_9.toml")
     assert config.rules == GomokuRules(9, 9, 5) and config.search.lambdas == [0.0, 0.5, 1.0]
-    assert StagesConfig.read(CONFIGS / "alphago_nogo_5.toml").rules == NoGoRules(5, 5)
+    for size in (5, 7):
+        assert StagesConfig.read(CONFIGS / f"alphago_nogo_{size}.toml").rules == NoGoRules(size, size)

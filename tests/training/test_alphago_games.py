@@ -158,6 +158,17 @@ def test_the_later_stages_start_from_a_saved_policy(tmp_path, capsys):
         assert words in told and len(told.splitlines()) == 1
 
 
+def test_a_seed_of_the_command_takes_the_place_of_that_in_the_settings(tmp_path, capsys):
+    write_settings(tmp_path, "nogo", 4)
+    write_teacher(tmp_path / "teacher.jsonl", rules_of("nogo", 4, 4))
+    assert call(tmp_path, "supervised", "--games", tmp_path / "teacher.jsonl", "--seed", 7) == 0
+    history = torch.load(tmp_path / "run" / "supervised" / "checkpoint.pt", weights_only=True)["history"]
+    assert [settings["seed"] for settings in history] == [7]
+    capsys.readouterr()
+    assert call(tmp_path, "reinforce", "--seed", -1) == 2
+    assert capsys.readouterr().err == "training.alphago: expected a seed of at least 0; got -1\n"
+
+
 def test_the_later_stages_take_a_pooled_policy_of_any_board(tmp_path):
     write_settings(tmp_path, "nogo", 4)
     config = StagesConfig.read(tmp_path / "alphago.toml")

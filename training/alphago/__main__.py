@@ -32,7 +32,7 @@ def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
     folder = run / "supervised"
     if (folder / "checkpoint.pt").exists() and isinstance(samples_of(folder), str):
         raise learning.CallError(f"expected an empty folder {folder} for a policy that learns; it holds one from --policy")
-    call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
+    call = [str(config.supervised_path), "--run", str(folder), "--seed", str(config.supervised.seed), "--games", *games]
     code = learning.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
     if code:
         return code
@@ -80,6 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
         stage = stages.add_parser(name, help=text, description=f"{text}; the same command continues an interrupted stage")
         stage.add_argument("--config", type=Path, default="training/configs/alphago_9.toml", metavar="FILE")
         stage.add_argument("--run", type=Path, default="runs/alphago_9", metavar="FOLDER", help="folder of all stages")
+        stage.add_argument("--seed", type=int, metavar="N", help="instead of the seed in the settings; the same for all stages")
         if name == "supervised":
             source = stage.add_mutually_exclusive_group(required=True)
             source.add_argument("--games", nargs="+", metavar="FILE", help="the teacher's games")
@@ -91,6 +92,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         config = StagesConfig.read(options.config)
+        if options.seed is not None:
+            config = config.seeded(options.seed)
         if options.stage == "supervised" and options.policy:
             take_policy(config, options.run, options.policy)
         elif options.stage == "supervised":

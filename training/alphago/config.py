@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -151,6 +151,10 @@ class StagesConfig:
         """What the files of a run say of the game; those that name none are of Gomoku."""
         game = {} if self.supervised.game == "gomoku" else {"game": self.supervised.game}
         return {"size": self.size, **game, **self.game_settings}
+
+    def seeded(self, seed: int) -> StagesConfig:
+        """Return the same settings with another seed, of the supervised stage too; CallError if it is negative."""
+        return replace(self, seed=seed, supervised=self.supervised.seeded(seed))
 
     @staticmethod
     def read(path: Path) -> StagesConfig:

@@ -241,9 +241,13 @@ class Reinforce:
             self.cpu_s += spent - cpu
             cpu = spent
             if self.steps % settings.check_every == 0:
-                measured = self.measure(settings.check_games)
-                self.rows.append({"steps": self.steps, "score_against_pool": round(float(np.mean(self.scores)), 4), **measured})
-                print(f"{self.steps} steps: against the supervised policy {measured}", flush=True)
+                measured, likeliest = self.measure(settings.check_games), self.measure_likeliest(settings.check_games)
+                scores = {
+                    "score_against_pool": round(float(np.mean(self.scores)), 4),
+                    "likeliest_moves_score": likeliest["score"],
+                }
+                self.rows.append({"steps": self.steps, **scores, **measured})
+                print(f"{self.steps} steps: against the supervised policy {self.rows[-1]}", flush=True)
                 self.scores.clear()
             if time.monotonic() - saved > SAVE_EVERY_S or self.steps >= settings.steps:
                 self.save()

@@ -66,9 +66,9 @@ def read_stage_result(folder: Path) -> dict[str, Any]:
 
 
 def write_metrics(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """Write all rows of metrics.csv."""
+    """Write all rows of metrics.csv; those of an earlier version may lack a column."""
     with replacing(folder / "metrics.csv") as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
+        writer = csv.DictWriter(file, {name: None for row in rows for name in row})
         writer.writeheader()
         writer.writerows(rows)
 

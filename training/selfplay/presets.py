@@ -256,7 +256,7 @@ RUN_PRESETS = {
         cooling_moves=20, games=20_000, buffer_positions=500_000, start_positions=10_000, check_every=1000, gate_games=100,
     ),
     "nogo_9": RunConfig(
-        9, 9, game="nogo", network="residual", games=50_000, buffer_positions=500_000, start_positions=10_000,
+        9, 9, game="nogo", network="pooled", games=50_000, buffer_positions=500_000, start_positions=10_000,
         check_every=2500,
     ),
     "nogo_5": RunConfig(

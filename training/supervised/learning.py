@@ -24,7 +24,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,12 @@ class SupervisedConfig:
     def blocks_at(self, samples: int) -> int:
         """Return the number of residual blocks after this number of samples."""
         return [blocks for start, blocks in self.depths if start <= samples][-1]
+
+    def seeded(self, seed: int) -> SupervisedConfig:
+        """Return the same settings with another seed; CallError if it is negative."""
+        if seed < 0:
+            raise CallError(f"expected a seed of at least 0; got {seed}")
+        return replace(self, seed=seed)
 
     @staticmethod
     def read(path: str) -> SupervisedConfig:
@@ -443,9 +449,12 @@ def main(arguments: list[str] | None = None) -> int:
     what.add_argument("--run", type=Path, metavar="FOLDER", help="train, and write checkpoint.pt and metrics.csv to FOLDER")
     what.add_argument("--evaluate", metavar="WEIGHTS", help="do not train, but measure these weights on the held-back games")
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
+    parser.add_argument("--seed", type=int, metavar="N", help="instead of the seed in the settings")
     options = parser.parse_args(arguments)
     try:
         config = SupervisedConfig.read(options.config)
+        if options.seed is not None:
+            config = config.seeded(options.seed)
         if options.evaluate:
             print(evaluated(config, options.games, options.evaluate))
             return 0
