@@ -47,7 +47,7 @@ kit = ["Toy/*.py", "common/errors.py", "labs/toy/checks/*.py", "assignment.toml"
 withheld = []
 readme = "labs/toy/readme.txt"
 answers = []
-bank = "labs.toy.bank"
+bank = "labs.toy.trusted"
 
 [likeness]
 submission = 0.5
@@ -62,10 +62,10 @@ engine_memory_mib = 512
 processes = 16
 file_size_mib = 4
 
-[profiles.quick]
-call_limit_s = 20
-check_minutes = 5
-budget_minutes = 20
+[profiles]
+quick = {{ call_limit_s = 20, check_minutes = 5, budget_minutes = 20 }}
+check = {{ call_limit_s = 20, check_minutes = 5, budget_minutes = 20 }}
+trust = {{ call_limit_s = 20, check_minutes = 5, budget_minutes = 20 }}
 
 [[checks]]
 id = "toy.answer"
