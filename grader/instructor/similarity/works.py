@@ -72,9 +72,9 @@ def part_of(path: str) -> str:
 
 
 def text_of(content: bytes) -> str:
-    """Return a source as text with plain line ends, without a byte order mark and empty lines around it."""
+    """Return a source as text with plain line ends, without a byte order mark and empty lines at its end."""
     text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    return text.lstrip("\ufeff").strip("\n") + "\n"
+    return text.lstrip("\ufeff").rstrip("\n") + "\n"
 
 
 def read_works(paths: Sequence[Path], earlier: Sequence[Path], assignment: Assignment, announce: Announce) -> Reading:
