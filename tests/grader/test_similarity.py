@@ -166,7 +166,9 @@ def test_a_lab_is_compared_by_its_own_files(tmp_path, compare):
     one, other = (shutil.copytree(lab / "reference", tmp_path / "in" / name) for name in ("one", "other"))
     variant_of_lab = lab / "submissions/variants/list-of-lists"
     shutil.copytree(variant_of_lab, other, dirs_exist_ok=True)
-    code, _, rows = compare(one, other, "--lab", "nogo")
+    code, said, rows = compare(one, other, "--lab", "nogo")
+    assert not [line for line in said if "engine" in line or "not compared" in line]
+    assert "engine" not in (tmp_path / "out" / INDEX).read_text() and "1 pair with" in said[-1]
     assert code == 1 and [(row["first"], row["second"], row["part"]) for row in rows] == [("one", "other", "Python")]
     assert (tmp_path / "out/jplag/submissions/one/NoGo").is_dir()
     compare(one, other)  # the main assignment does not collect these files
