@@ -330,6 +330,15 @@ def test_marks_are_shown_by_part_with_the_titles_of_the_scheme_that_totalled_the
     assert "expected the parts of the scheme own in" in (err := capsys.readouterr().err) and "engine is missing" in err
 
 
+@pytest.mark.parametrize("word", ["nan", "inf", "-inf"])
+def test_a_total_that_is_no_number_is_not_final(a_class, assignment, word):
+    student, *others = a_class.rows
+    write_marks(a_class.marks, assignment, [(*student[:3], {"total": word, "report": word}), *others])
+    assert a_class() == 1
+    assert "not final" in Page((a_class.out / student[0] / "marks.html").read_text()).text
+    assert word not in Page((a_class.out / "class/index.html").read_text()).text.split()
+
+
 def test_the_scheme_is_the_one_that_the_marks_name(a_class, assignment, capsys):
     named = [(*row[:3], row[3] | {"part_1": 30, "scheme": "capped"}) for row in a_class.rows]
     write_marks(a_class.marks, assignment, named)
