@@ -196,6 +196,11 @@ class Assignment:
         return f"{self.home or INSTRUCTOR}/submissions"
 
     @property
+    def lab_option(self) -> str:
+        """What a command line adds after a command to name this assignment; empty for the main assignment."""
+        return f" --lab {self.id}" if self.home else ""
+
+    @property
     def opponent(self) -> str:
         """The name of the engine that a submission plays."""
         return next(iter(self.opponents))

@@ -197,7 +197,7 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
         return
     if path in secrets.stubs:
         if content != secrets.stubs[path]:
-            yield "differs from the stub that the reference gives; run python -m grader stubs"
+            yield f"differs from the stub that the reference gives; run python -m grader stubs{assignment.lab_option}"
     elif content in secrets.files:
         yield f"a copy of {secrets.files[content]}"
     if path.endswith(WEIGHTS) or (path.endswith(".png") and content.startswith(PNG[0]) and content.endswith(PNG[1])):
