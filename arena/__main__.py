@@ -55,21 +55,27 @@ def replay(path: Path, number: int) -> int:
 
     Returns:
         The exit code.
+
+    Raises:
+        UsageError: there is no such game, or its agents cannot play again, as those of a graded run; the game is shown then.
     """
     heading, games = read_records(path)
     if number not in games:
         raise UsageError(f"expected the number of one of the {len(games)} games in {path}; got {number}")
-    setup = MatchSetup.from_json(heading["match"])
-    for agent, before in zip(setup.agents, heading["digests"], strict=True):
-        if agent_digest(agent) != before:
-            print(f"{agent.path} has been rebuilt since the match.")
     recorded = games[number]
-    if setup.game is None:
+    if recorded.game is None:
         print(game_as_text(recorded), flush=True)
     else:
         from arena.view.as_text import board_game_as_text  # needs rules that the kit of a lab does not hold
 
         print(board_game_as_text(recorded), flush=True)
+    try:
+        setup = MatchSetup.from_json(heading["match"])
+    except UsageError as error:
+        raise UsageError(f"the game is only shown, because its agents cannot play again: {error}") from error
+    for agent, before in zip(setup.agents, heading["digests"], strict=True):
+        if agent_digest(agent) != before:
+            print(f"{agent.path} has been rebuilt since the match.")
     for _ in range(REPEATS + 1):
         played = play_game(setup.task(number))
         difference = first_difference(recorded, played)

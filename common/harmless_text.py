@@ -28,18 +28,25 @@ def markdown_cell(text: str) -> str:
 
 
 def csv_cell(value: object) -> str:
-    """Return the text to pass to `csv.writer`; an apostrophe is put before text that a spreadsheet would evaluate."""
+    """Return the text to pass to `csv.writer`; an apostrophe is put before text that a spreadsheet would evaluate.
+
+    Text that already has apostrophes there gets one more, so that `from_csv_cell` returns the text as it was.
+    """
     if isinstance(value, Decimal):
         return f"{value.normalize() + 0:f}"  # without an exponent, and 0 without a sign
     if value is None or isinstance(value, (int, float)):
         return "" if value is None else str(value)
     text = on_screen(str(value))
-    return f"'{text}" if text.lstrip().startswith(FORMULA) else text
+    return f"'{text}" if _is_formula(text.lstrip("'")) else text
 
 
 def from_csv_cell(cell: str) -> str:
     """Return the text of a cell that `csv_cell` wrote: without the apostrophe before text that a spreadsheet would evaluate."""
-    return cell[1:] if cell.startswith("'") and cell[1:].lstrip().startswith(FORMULA) else cell
+    return cell[1:] if cell.startswith("'") and _is_formula(cell.lstrip("'")) else cell
+
+
+def _is_formula(text: str) -> bool:
+    return text.lstrip().startswith(FORMULA)
 
 
 def file_name(text: str, most: int) -> str:

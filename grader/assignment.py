@@ -26,6 +26,8 @@ LABS = "labs"
 INSTRUCTOR = "instructor"
 LONG = ("match", "training")
 """The kinds of checks that take minutes: the keys of `[long_checks]`, and fields of a Profile with their own time limits."""
+NAMED_PROFILES = {"quick": "grade", "check": "check", "trust": "trust"}
+"""Profile -> the command that uses it unless another one is named."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,11 @@ class Assignment:
         return f"{self.home or INSTRUCTOR}/submissions"
 
     @property
+    def lab_option(self) -> str:
+        """What a command line adds after a command to name this assignment; empty for the main assignment."""
+        return f" --lab {self.id}" if self.home else ""
+
+    @property
     def opponent(self) -> str:
         """The name of the engine that a submission plays."""
         return next(iter(self.opponents))
@@ -339,6 +346,7 @@ def load_named(name: str, root: Path = ROOT) -> Assignment:
     """
     main, labs = load_assignment(root / DESCRIPTION), lab_names(root)
     if name in ("", main.id):
+        _require_bank(main, root)
         return main
     if name not in labs:
         raise UsageError(f"expected a lab among {', '.join(labs) or 'those of this tree, which has none'}; got {name!r}")
@@ -349,7 +357,17 @@ def load_named(name: str, root: Path = ROOT) -> Assignment:
     if not lab.checks_folder.startswith(f"{home}/"):
         got = repr(lab.checks_folder)
         raise UsageError(f"{root / home / DESCRIPTION}: expected a folder below {home} as judge.checks; got {got}")
-    return replace(lab, home=home)
+    lab = replace(lab, home=home)
+    _require_bank(lab, root)
+    return lab
+
+
+def _require_bank(assignment: Assignment, root: Path) -> None:
+    """Raise a UsageError unless the module that makes a kit's expected values is there; a kit needs and holds none."""
+    module = f"{assignment.bank.replace('.', '/')}.py"
+    if (root / assignment.reference).is_dir() and not (root / module).is_file():
+        place = root / (assignment.home or ".") / DESCRIPTION
+        raise UsageError(f"{place}: expected the module that makes the values of a kit as release.bank; there is no {module}")
 
 
 def load_assignment(path: Path = ROOT / DESCRIPTION) -> Assignment:
@@ -366,6 +384,13 @@ def load_assignment(path: Path = ROOT / DESCRIPTION) -> Assignment:
     ids = [check.id for check in (*assignment.checks, *assignment.marks)]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"{path} names a check twice: {', '.join(doubled)}")
+    if parts_too := [mark.id for mark in assignment.marks if any(check.is_of(mark.id) for check in assignment.checks)]:
+        raise UsageError(f"{path}: expected ids of marks that no part of the checks has; got {', '.join(parts_too)}")
+    if absent := [name for name in NAMED_PROFILES if name not in assignment.profiles]:
+        raise UsageError(
+            f"{path}: expected a profile {absent[0]}, which python -m grader {NAMED_PROFILES[absent[0]]} uses; got "
+            f"{', '.join(assignment.profiles) or 'none'}"
+        )
     if assignment.win_rate_formula not in FORMULAS:
         raise UsageError(
             f"{path}: expected score.win_rate.formula among {', '.join(FORMULAS)}; got {assignment.win_rate_formula!r}"

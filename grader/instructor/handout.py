@@ -143,6 +143,7 @@ def main(*, check: bool, assignment: Assignment | None = None) -> int:
             (ROOT / name).write_text(fresh, encoding="utf-8")
             print(f"the tables in {name} {'are already up to date' if fresh == text else 'have been updated'}")
         elif fresh != text:
-            print(f"the tables in {name} are out of date; run python -m grader handout", file=sys.stderr)
+            command = f"python -m grader handout{assignment.lab_option}"
+            print(f"the tables in {name} are out of date; run {command}", file=sys.stderr)
             outcome = 1
     return outcome

@@ -92,7 +92,8 @@ def load_rubric(assignment: Assignment, course: Path = COURSE) -> tuple[RubricIt
     """Read the course's rubric.toml; an assignment without marks needs none.
 
     Raises:
-        UsageError: the file cannot be read, or its points do not add up to those of the assignment's marks.
+        UsageError: the file cannot be read, an item is there twice or has no points, or the points do not add up to those of
+            the assignment's marks.
     """
     path = course / "rubric.toml"
     if not assignment.marks and not path.exists():
@@ -110,11 +111,20 @@ def load_rubric(assignment: Assignment, course: Path = COURSE) -> tuple[RubricIt
     marks = {mark.id: mark.points for mark in assignment.marks}
     if strange := sorted({item.mark for item in items} - set(marks)):
         raise UsageError(f"{path}: expected marks among {', '.join(marks)}; got {', '.join(strange)}")
+    names = [f"{item.mark}.{item.id}" for item in items]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"{path}: expected items of different ids in each mark; twice: {', '.join(doubled)}")
+    if worthless := [name for name, item in zip(names, items, strict=True) if not item.points or _below_0(item)]:
+        raise UsageError(f"{path}: expected criteria without negative points, more than 0 in all, for {worthless[0]}")
     for mark, points in marks.items():
         given = sum(item.points for item in items if item.mark == mark)
         if abs(given - points) > 1e-9:
             raise UsageError(f"{path}: expected {points:g} points for {mark}, as in assignment.toml; the items give {given:g}")
     return items
+
+
+def _below_0(item: RubricItem) -> bool:
+    return any(points < 0 for points, _ in item.criteria)
 
 
 def cell_titles(assignment: Assignment, course: Path) -> dict[str, str]:

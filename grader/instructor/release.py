@@ -197,7 +197,7 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
         return
     if path in secrets.stubs:
         if content != secrets.stubs[path]:
-            yield "differs from the stub that the reference gives; run python -m grader stubs"
+            yield f"differs from the stub that the reference gives; run python -m grader stubs{assignment.lab_option}"
     elif content in secrets.files:
         yield f"a copy of {secrets.files[content]}"
     if path.endswith(WEIGHTS) or (path.endswith(".png") and content.startswith(PNG[0]) and content.endswith(PNG[1])):
@@ -323,10 +323,13 @@ def main(
         return 1
     require_tests(assignment, root)
     _expect_writable(out)  # before the long work
+    make_bank = getattr(import_module(assignment.bank), "make_bank", None)
+    if make_bank is None:
+        raise UsageError(f"expected a function make_bank in {assignment.bank}, the release.bank of assignment.toml; got none")
     seed = secrets.randbelow(2**31) if seed is None else seed
     print("Computing the expected values of the kit's checks, which takes a few minutes.", flush=True)
     kit.files[DIGESTS] = digests_of(kit.files, assignment)
-    kit.files[BANK_PATH] = import_module(assignment.bank).make_bank(seed, cases, jobs or available_cores())
+    kit.files[BANK_PATH] = make_bank(seed, cases, jobs or available_cores())
     folder, archive = write_kit(kit.files, assignment.id, out)
     print(f"{len(kit.files)} files, {sum(map(len, kit.files.values())) / 1e6:.1f} MB, no leak: {folder} and {archive}")
     print(f"The expected values of its checks were drawn with seed {seed}; --seed {seed} makes this kit again.")

@@ -115,7 +115,7 @@ def main(*, check: bool, assignment: Assignment | None = None) -> int:
     stale = [name for name, place in places.items() if not place.is_file() or place.read_text("utf-8") != stubs[name]]
     if check:
         if stale:
-            command = f"python -m grader stubs{f' --lab {assignment.id}' if assignment.home else ''}"
+            command = f"python -m grader stubs{assignment.lab_option}"
             print(f"not generated from the reference: {', '.join(stale)}; run {command}", file=sys.stderr)
         return 1 if stale else 0
     for name in stale:

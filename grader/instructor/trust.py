@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import shutil
 import time
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -39,6 +38,7 @@ from grader.pipeline.results import COULD_NOT_GRADE, PASSED, Results, Verdict
 from grader.pipeline.run import RunRecord
 from grader.pipeline.run_folder import finished_results
 from grader.pipeline.submission import read_submission
+from grader.typed_toml import read_toml
 
 OUT = Path("results", "trust")
 BRIEF_PROFILE, LONG_PROFILE = "trust", "quick"
@@ -103,12 +103,12 @@ def load_mutants(root: Path, assignment: Assignment | None = None) -> list[Sampl
     of the first check in `fails` must contain `says`.
 
     Raises:
-        UsageError: the old text is not in the file exactly once, the file cannot be read, or a key is missing.
+        UsageError: the old text is not in the file exactly once, a file cannot be read, a key is missing, or `fails` is empty.
     """
     found = []
     assignment = assignment or load_assignment()
     files = sorted((root / assignment.samples / "mutants").glob("*.toml"))
-    for mutant in [mutant for path in files for mutant in _read_toml(path).get("mutant", [])]:
+    for mutant in [mutant for path in files for mutant in _mutants_in(path)]:
         try:
             name, path, old = mutant["name"], mutant["file"], mutant["old"]
             text = (root / assignment.reference / path).read_text(encoding="utf-8")
@@ -116,6 +116,8 @@ def load_mutants(root: Path, assignment: Assignment | None = None) -> list[Sampl
                 raise UsageError(
                     f"mutant {name}: expected its old text exactly once in {path}; it is there {text.count(old)} times"
                 )
+            if not mutant["fails"]:
+                raise UsageError(f"mutant {name}: expected at least one check in fails; got none")
             found.append(
                 Sample(
                     kind="mutants",
@@ -143,7 +145,7 @@ def load_variants(root: Path, assignment: Assignment | None = None) -> list[Samp
     found = [Sample(kind="variants", name="reference", why="It is the solution itself.", files={})]
     samples = (assignment or load_assignment()).samples
     for place in sorted(path for path in (root / samples / "variants").glob("*") if path.is_dir()):
-        told = _read_toml(place / EXPECTED)
+        told = read_toml(place / EXPECTED, "the description of a variant")
         if unknown := set(told) - {"why", "over", "without", "share"}:
             raise UsageError(f"{place / EXPECTED}: unknown {', '.join(sorted(unknown))}")
         files = _files_of(place)
@@ -282,11 +284,11 @@ def _earlier(folder: Path, identity: Identity, seed: int) -> Results | None:
     return finished_results(folder, identity) if record is not None and record.seed == seed else None
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
+def _mutants_in(path: Path) -> list[dict[str, Any]]:
+    data = read_toml(path, "mutants")
+    if strange := sorted(set(data) - {"mutant"}):
+        raise UsageError(f"{path}: expected tables [[mutant]] and nothing else; got {', '.join(strange)}")
+    return list(data.get("mutant", []))
 
 
 def reliability(rows: Sequence[SampleRow]) -> list[str]:

@@ -287,8 +287,13 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
         if mib > most_mib:
             raise StudentFault(f"The engine is a program of {mib} MiB, more than the {most_mib} MiB of memory that it may use.")
         binary.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(built, binary, follow_symlinks=False)
-        binary.chmod(0o755)
+        fresh = binary.with_name(f".{binary.name}.{os.getpid()}")
+        try:
+            shutil.copyfile(built, fresh, follow_symlinks=False)
+            fresh.chmod(0o755)
+            fresh.replace(binary)
+        finally:
+            fresh.unlink(missing_ok=True)
         return diagnostics
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

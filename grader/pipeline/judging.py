@@ -99,8 +99,12 @@ def bases(files: Mapping[str, bytes], level: str, assignment: Assignment, profil
 
 
 def require_tests(assignment: Assignment, root: Path = ROOT) -> None:
-    """Raise a UsageError unless each check has a test below the folder of the checks, and each of these tests a check."""
-    tests = _Sources(root, assignment.checks_folder).tests()
+    """Raise a UsageError unless each check has a test below the folder of the checks, and each of these tests a check.
+
+    The shortcomings in `score.shares` must be those for which the tests deduct points.
+    """
+    sources = _Sources(root, assignment.checks_folder)
+    tests = sources.tests()
     description, folder = assignment.place(DESCRIPTION), assignment.checks_folder
     known = [check.id for check in assignment.checks]
     if lacking := [check for check in known if check not in tests]:
@@ -113,6 +117,13 @@ def require_tests(assignment: Assignment, root: Path = ROOT) -> None:
             f"expected a table [[checks]] in {description} for each test below {folder}; got none for {', '.join(strange)}: "
             "add the table, correct the id, or remove the test"
         )
+    for check in assignment.checks:
+        there, given = sources.deducted_by(check), set(assignment.shares.get(check.id, ()))
+        if there != given:
+            raise UsageError(
+                f"expected the shortcomings for which {tests[check.id]} deducts points in score.shares of {description}, "
+                f'"{check.id}": {", ".join(sorted(there)) or "none"}; got {", ".join(sorted(given)) or "none"}'
+            )
 
 
 def _is_of_part(check: Check, top: str, assignment: Assignment) -> bool:
@@ -147,6 +158,7 @@ class _Module:
     Attributes:
         imports: dotted names that the module imports outside fixtures, in functions as well.
         checks: check -> the names of the fixtures that its test requests.
+        deducted: check -> the shortcomings for which its test, or a function of this module that it names, deducts points.
         fixtures: name -> the names of the fixtures that this fixture requests.
         fixture_imports: name -> dotted names that the fixture imports.
         automatic: the fixtures that every test uses.
@@ -154,6 +166,7 @@ class _Module:
 
     imports: frozenset[str]
     checks: dict[str, tuple[str, ...]]
+    deducted: dict[str, frozenset[str]]
     fixtures: dict[str, tuple[str, ...]]
     fixture_imports: dict[str, frozenset[str]]
     automatic: tuple[str, ...]
@@ -176,6 +189,10 @@ class _Sources:
     def tests(self) -> dict[str, str]:
         """Return check -> the path of a module with its test."""
         return {check: path for path, module in self._tests.items() for check in module.checks}
+
+    def deducted_by(self, check: Check) -> set[str]:
+        """Return the shortcomings for which the test of a check deducts points (`Ruling.deduct`)."""
+        return {name for module in self._tests.values() for name in module.deducted.get(check.id, ())}
 
     def reached_from(self, check: Check) -> set[str]:
         """Return the paths of all modules that can run when a check is graded, except those of the student."""
@@ -242,14 +259,16 @@ def _requested(names: Iterable[str], *modules: _Module) -> set[str]:
 def _read_module(source: bytes) -> _Module:
     with PARSING:
         tree = ast.parse(source)
-    checks, fixtures, inside, automatic = {}, {}, {}, []
+    checks, deducted, fixtures, inside, automatic = {}, {}, {}, {}, []
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     outside = []
     for node in tree.body:
         marks = [_call(mark) for mark in node.decorator_list] if isinstance(node, ast.FunctionDef) else []
         parameters = tuple(argument.arg for argument in node.args.args) if isinstance(node, ast.FunctionDef) else ()
         for name, call in marks:
             if name == "pytest.mark.points" and call is not None:
-                checks[str(ast.literal_eval(call.args[0]))] = parameters
+                check = str(ast.literal_eval(call.args[0]))
+                checks[check], deducted[check] = parameters, _deducted(node, functions)
             if name == "pytest.fixture" and isinstance(node, ast.FunctionDef):
                 fixtures[node.name], inside[node.name] = parameters, frozenset(_imports(node))
                 if call is not None and any(keyword.arg == "autouse" for keyword in call.keywords):
@@ -257,7 +276,20 @@ def _read_module(source: bytes) -> _Module:
         if not any(name == "pytest.fixture" for name, _ in marks):
             outside.append(node)
     imports = frozenset(name for node in outside for name in _imports(node))
-    return _Module(imports, checks, fixtures, inside, tuple(automatic))
+    return _Module(imports, checks, deducted, fixtures, inside, tuple(automatic))
+
+
+def _deducted(test: ast.AST, functions: Mapping[str, ast.AST]) -> frozenset[str]:
+    """Return the shortcomings that `deduct` gets in a test and in the functions that it names, directly or indirectly."""
+    waiting, seen, found = [test], {test}, set[str]()
+    while waiting:
+        for part in ast.walk(waiting.pop()):
+            if isinstance(part, ast.Name) and part.id in functions and functions[part.id] not in seen:
+                seen.add(functions[part.id])
+                waiting.append(functions[part.id])
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "deduct":
+                found |= {str(word.value) for word in part.args[:1] if isinstance(word, ast.Constant)}
+    return frozenset(found)
 
 
 def _call(decorator: ast.expr) -> tuple[str, ast.Call | None]:

@@ -5,7 +5,8 @@ of WINDOW hashes is kept as a fingerprint. If two sources share a run of GRAM + 
 fingerprint. All names count as the same token, and so do all numbers.
 
 One regular expression splits the text into tokens, in time linear in its length, because the text is untrusted. Lexers made
-for highlighting have had patterns that take hours on some inputs.
+for highlighting have had patterns that take hours on some inputs. Its repetitions are possessive (`*+`): the others remember
+every round of a long token, in more than a hundred times its memory.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ SOURCES = (
     *(".cpp", ".cc", ".cxx", ".CPP"),
     *(".h", ".hpp", ".hh", ".hxx", ".H", ".inl", ".inc", ".ipp", ".tpp"),
 )
-COMMENTS = {True: r"\#[^\n]*", False: r"//[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/)?"}
+COMMENTS = {True: r"\#[^\n]*", False: r"//[^\n]* | /\*(?:(?!\*/).)*+(?:\*/)?"}
 TOKEN = {
     python: re.compile(
         rf"""
           (?P<skipped> \s+ | {comment} )
-        | (?P<text> \"{{3}}(?:[^"\\]|\\.|"(?!""))*(?:\"{{3}})? | '{{3}}(?:[^'\\]|\\.|'(?!''))*(?:'{{3}})?
-                  | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'? )
-        | (?P<number> \.?\d(?:[eEpP][+-]|[\w.'])* )
+        | (?P<text> \"{{3}}(?:(?!\"{{3}})[^\\]|\\.)*+(?:\"{{3}})? | '{{3}}(?:(?!'{{3}})[^\\]|\\.)*+(?:'{{3}})?
+                  | "(?:[^"\\\n]|\\.)*+"? | '(?:[^'\\\n]|\\.)*+'? )
+        | (?P<number> \.?\d(?:[eEpP][+-]|[\w.'])*+ )
         | (?P<word> [^\W\d]\w* )
         | (?P<symbol> . )
         """,

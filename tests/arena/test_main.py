@@ -36,6 +36,17 @@ def test_a_recorded_game_is_played_again_and_a_difference_is_named(ours, tmp_pat
     assert capsys.readouterr().err.count("\n") == 2
 
 
+def test_a_recorded_game_is_shown_even_if_its_agents_can_no_longer_play(tmp_path, capsys, monkeypatch):
+    """As those of a graded run, which are named by the submission and by the opponent."""
+    monkeypatch.chdir(tmp_path)
+    engine, opponent = (replace(misbehaving(), path=name) for name in ("ada", "baseline"))
+    Records(tmp_path / "games.jsonl", MatchSetup((engine, opponent), 1, 5)).append(record_of(0))
+    assert arena.main(["replay", "games.jsonl", "0"]) == 2
+    said = capsys.readouterr()
+    assert "Game 0: " in said.out and "[" in said.out and said.err.count("\n") == 1
+    assert "the game is only shown, because its agents cannot play again: expected an engine at ada; nothing" in said.err
+
+
 @pytest.mark.parametrize("busy_now", [True, False])
 def test_a_game_that_went_otherwise_is_repeated_on_a_busy_machine_and_load_is_named(tmp_path, capsys, monkeypatch, busy_now):
     setup, file = MatchSetup((misbehaving("win"), misbehaving()), 1, 5), tmp_path / "games.jsonl"

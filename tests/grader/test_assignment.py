@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
-from grader.assignment import ROOT, load_assignment, matches
+from grader.assignment import ROOT, load_assignment, load_named, matches
 
 TEXT = (ROOT / "assignment.toml").read_text(encoding="utf-8")
 
@@ -96,6 +96,9 @@ MISTAKES = {
     "an unknown formula": ('formula = "shifted_score"', 'formula = "elo"', "among shifted_score, straight; got 'elo'"),
     "a check named twice": ('id = "minimax.protocol"', 'id = "minimax.build"', "twice: minimax.build"),
     "a mark named as a check": ('id = "code_review"', 'id = "network.load"', "twice: network.load"),
+    "a mark named as a part of the checks": ('id = "code_review"', 'id = "minimax"', "no part of the checks has; got minimax"),
+    "a profile that check uses, renamed": ("[profiles.check]", "[profiles.chek]", "a profile check, which python -m"),
+    "a profile that grade uses, renamed": ("[profiles.quick]", "[profiles.quik]", "grader grade uses; got quik, full"),
     "a step that is no pair": ("[2, 0.8]", "[2]", "changed.toml"),
     "a number that is a word": ("compile_limit_s = 120", 'compile_limit_s = "soon"', "soon"),
     "points that are a word": ('compiles"\npoints = 1', 'compiles"\npoints = "one"', "changed.toml"),
@@ -159,6 +162,19 @@ def test_what_cannot_be_read_as_tables_gives_one_sentence(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"odd\.toml"):
         load_assignment(path)
+
+
+@pytest.mark.parametrize("lab", ["", "nogo"])
+def test_a_bank_that_is_not_there_gives_one_sentence_except_in_a_kit(lab, tmp_path):
+    for home in ("", *(["labs/nogo/"] if lab else [])):
+        text = (ROOT / home / "assignment.toml").read_text(encoding="utf-8").replace('\nbank = "', '\nbank = "other.')
+        (tmp_path / home).mkdir(parents=True, exist_ok=True)
+        (tmp_path / home / "assignment.toml").write_text(text, encoding="utf-8")
+    kit = load_named(lab, tmp_path)
+    assert kit.bank.startswith("other.")
+    (tmp_path / kit.reference).mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"assignment\.toml: expected the module .* release\.bank; there is no other/\S+\.py$"):
+        load_named(lab, tmp_path)
 
 
 def test_a_missing_description_gives_one_sentence(tmp_path):

@@ -1,11 +1,15 @@
 """The round robin between the engines of a class: real engines, compiled and confined, and games that are played once."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from returned_class import win_rate, write_marks, write_result
 
 from grader.__main__ import main
+from grader.confinement.sandbox import find_sandbox
+from grader.instructor.returning import ladder
+from grader.instructor.returning.class_results import read_class
 from grader.pipeline.archive import write_archive
 from grader.pipeline.submission import read_submission
 
@@ -43,6 +47,24 @@ def engines_of_a_class(tmp_path, assignment):
         write_result(results, assignment, student, changes, digest=submission.digest)
     marks = write_marks(tmp_path / "marks.csv", assignment, [(student, "A", "B", {}) for student in ORDERS])
     return [str(word) for word in ("give-back", results, "--marks", marks, "--out", tmp_path / "back")]
+
+
+def test_an_engine_is_compiled_again_only_by_another_command(engines_of_a_class, tmp_path, assignment, monkeypatch):
+    built = []
+
+    def build(workspace, submission, binary, *_):
+        built.append(binary.name)
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        binary.touch()
+
+    monkeypatch.setattr(ladder, "build_submitted", build)
+    student = read_class((tmp_path / "results" / "s4711",), None, assignment).by_student["s4711"]
+    other = replace(assignment, compile_command=(*assignment.compile_command, "-O3"))
+    for now in (assignment, assignment, other, other):
+        order = ladder.LadderOrder(now, find_sandbox(), now.profile("quick").match, 2, tmp_path / "ladder")
+        engine = ladder._built(student, order)
+        assert engine.path == built[-1]
+    assert len(built) == len(set(built)) == 2
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """How an engine is compiled, and the sentence for one that does not compile."""
 
 import dataclasses
+import errno
 import os
 import sys
 import tempfile
@@ -190,6 +191,19 @@ def test_a_source_that_speaks_of_temporary_files_is_still_told_by_its_first_erro
 def test_a_compiler_on_a_full_disk_is_nobodys_fault(build, said):
     with pytest.raises(CouldNotGrade, match=r"^the compiler had no room .* No space left on device\): make room in /"):
         build({"Minimax/a.cpp": WHOLE}, compile_command=("sh", "-c", f"echo '{said}' >&2; exit 1"))
+
+
+def test_an_engine_that_finds_no_room_on_the_disk_leaves_no_part_of_itself(build, tmp_path, monkeypatch):
+    """The ladder of a class takes a program that is there for a whole one."""
+
+    def copy(source, target, **_):
+        target.write_bytes(source.read_bytes()[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(engine_build.shutil, "copyfile", copy)
+    with pytest.raises(OSError, match="No space left"):
+        build({"Minimax/a.cpp": WHOLE})
+    assert list((tmp_path / "made").iterdir()) == []
 
 
 def test_a_source_that_speaks_of_a_full_disk_is_still_told_by_its_first_error(build):

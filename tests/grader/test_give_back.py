@@ -88,14 +88,20 @@ def test_a_folder_holds_nothing_of_another_student_and_no_seed(a_class):
 
 
 def test_the_pages_of_a_student_name_points_corrections_and_the_engine_of_the_class_page(a_class, assignment):
-    values = {"report": 15, "late_minutes": 90, "penalty": 5, "overrides": "report: 12 -> 15 (counted twice)", "total": 61.5}
+    values = {"report": 15, "late_minutes": 90, "penalty": 5, "total": 61.5}
+    values["overrides"] = (
+        "report 15 instead of 12, because a figure counted twice; it does (M); late_minutes 90 instead of 95, because"
+    )
+    values["comments"] = "code_review: too long; report.engine: clear"
     values |= {"minimax.win_rate": 22, "code_review": "", "note": "<script>alert(1)</script>"}
     write_marks(a_class.marks, assignment, [("s4714", *PEOPLE["s4714"], values), *a_class.rows[:3]])
     assert a_class() == 0
     source = (a_class.out / "s4714" / "marks.html").read_text()
     page = Page(source)
     assert "61.5 total" in page.text and "Win rate against the baseline 22 of 30" in page.text
-    assert "report: 12 -> 15 (counted twice)" in page.text and "Minutes late 90" in page.text and "Code review –" in page.text
+    assert "Minutes late 90" in page.text and "Code review –" in page.text
+    assert "“Report”: 15 instead of 12, because a figure counted twice; it does (M); “Minutes late”: 90 instead of" in page.text
+    assert "“Code review”: too long; “Engine”: clear" in page.text
     assert "your engine is engine 1" in page.text  # the highest score rate
     assert "script" not in page.tags and "<script>alert(1)</script>" in page.text
     assert set(page.links) == {"report.html"}
@@ -322,6 +328,15 @@ def test_marks_are_shown_by_part_with_the_titles_of_the_scheme_that_totalled_the
     capsys.readouterr()
     assert a_class("--scheme", "own") == 2
     assert "expected the parts of the scheme own in" in (err := capsys.readouterr().err) and "engine is missing" in err
+
+
+@pytest.mark.parametrize("word", ["nan", "inf", "-inf"])
+def test_a_total_that_is_no_number_is_not_final(a_class, assignment, word):
+    student, *others = a_class.rows
+    write_marks(a_class.marks, assignment, [(*student[:3], {"total": word, "report": word}), *others])
+    assert a_class() == 1
+    assert "not final" in Page((a_class.out / student[0] / "marks.html").read_text()).text
+    assert word not in Page((a_class.out / "class/index.html").read_text()).text.split()
 
 
 def test_the_scheme_is_the_one_that_the_marks_name(a_class, assignment, capsys):

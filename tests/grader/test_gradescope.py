@@ -200,6 +200,7 @@ def test_a_results_file_is_there_even_if_the_grader_cannot_start(container):
     [
         ({"profile": "fast"}, "expected a profile among"),
         ({"checks": ["minimx"]}, "expected a check such as"),
+        ({"checks": [1]}, "expected ids of checks, in quotes, for checks; got 1"),
         ({"minutes": 0}, "expected more than 0 minutes"),
         ({"colour": "red"}, "expected keys among"),
         ({"allow_weak_sandbox": "yes"}, "expected bool for allow_weak_sandbox; got 'yes'"),

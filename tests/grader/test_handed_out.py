@@ -1,6 +1,7 @@
 """What a submission repeats of what was handed out is named; right solutions are not; neither are near-copies missed."""
 
 import re
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,18 @@ def test_every_shared_run_leaves_a_fingerprint_wherever_it_stands():
 def test_hostile_text_is_read_to_its_end(path, piece):
     """Patterns that go back over the text would need hours for these."""
     fingerprints((piece * (1 << 20))[: 1 << 20].encode(), path)
+
+
+@pytest.mark.parametrize("begin", ['"', "'''", "/*", "1"])
+def test_a_long_token_needs_little_memory_beyond_its_own(begin):
+    text = begin + "1" * (1 << 20)
+    tracemalloc.start()
+    try:
+        for python in (True, False):
+            tokens(text, python)
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(text)
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_is_too_short_or_nothing_has_no_fingerprint():

@@ -11,7 +11,7 @@ from arena.rules import Position
 from arena.statistics.estimates import GameResult
 from common.errors import UsageError
 from grader.__main__ import main
-from grader.assignment import load_assignment
+from grader.assignment import load_assignment, load_named
 from grader.instructor import handout
 from grader.instructor.notebook import load_rubric
 from Minimax import evaluate, judge, ladder
@@ -50,6 +50,14 @@ def test_a_changed_point_is_noticed_in_both_languages(monkeypatch, capsys):
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2 and all("run python -m grader handout" in line for line in said)
     assert "docs/handout.md" in said[0] and "docs/handout.zh.md" in said[1]
+
+
+def test_the_command_for_the_handout_of_a_lab_names_the_lab(capsys):
+    lab = load_named("nogo")
+    first, *others = lab.checks
+    changed = replace(lab, checks=(replace(first, points=first.points + 1), *others))
+    assert handout.main(check=True, assignment=changed) == 1
+    assert capsys.readouterr().err.endswith("run python -m grader handout --lab nogo\n")
 
 
 def test_a_changed_criterion_is_noticed(monkeypatch, capsys):

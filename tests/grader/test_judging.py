@@ -50,6 +50,34 @@ def test_each_check_of_the_assignment_needs_a_test_and_each_test_a_check(assignm
         require_tests(replace(assignment, checks_folder="grader/jugde"), tree)
 
 
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        ({"one_sid": 0.5}, r'"minimax\.protocol": one_side; got one_sid$'),
+        ({}, r'"minimax\.protocol": one_side; got none$'),
+        ({"one_side": 0.5, "outside": 0.5}, r'"minimax\.protocol": one_side; got one_side, outside$'),
+    ],
+    ids=["misspelt", "missing", "of another check"],
+)
+def test_the_shortcomings_of_the_assignment_are_those_that_the_tests_deduct(assignment, tree, shares, words):
+    changed = replace(assignment, shares={**assignment.shares, "minimax.protocol": shares})
+    with pytest.raises(UsageError, match=rf"test_minimax\.py deducts points in score\.shares of assignment\.toml, {words}"):
+        require_tests(changed, tree)
+
+
+def test_a_shortcoming_that_a_helper_of_the_test_deducts_counts_too(assignment, tree):
+    path = tree / "grader/judge/checks/test_minimax.py"
+    path.write_text(path.read_text().replace('ruling.deduct("one_side", ', "_halve(ruling, ") + HELPER)
+    require_tests(assignment, tree)
+
+
+HELPER = """
+
+def _halve(ruling: Ruling, message: str) -> None:
+    ruling.deduct("one_side", message)
+"""
+
+
 def test_a_check_that_is_not_python_is_named_with_its_line(assignment, tree):
     (tree / "grader/judge/checks/test_minimax.py").write_text("import pytest\n\ndef test_build(:\n")
     with pytest.raises(UsageError, match=r"^expected Python in grader/judge/checks/test_minimax\.py; line 3: invalid syntax"):

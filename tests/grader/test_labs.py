@@ -9,7 +9,7 @@ import pytest
 from common.errors import UsageError
 from grader.__main__ import main
 from grader.assignment import LABS, ROOT, lab_names, load_assignment, load_named
-from grader.instructor.release import collect_kit
+from grader.instructor.release import collect_kit, find_leaks, read_secrets
 from grader.instructor.stubs import generate
 from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.handed_out import kit_sources
@@ -47,7 +47,7 @@ kit = ["Toy/*.py", "common/errors.py", "labs/toy/checks/*.py", "assignment.toml"
 withheld = []
 readme = "labs/toy/readme.txt"
 answers = []
-bank = "labs.toy.bank"
+bank = "labs.toy.trusted"
 
 [likeness]
 submission = 0.5
@@ -62,10 +62,10 @@ engine_memory_mib = 512
 processes = 16
 file_size_mib = 4
 
-[profiles.quick]
-call_limit_s = 20
-check_minutes = 5
-budget_minutes = 20
+[profiles]
+quick = {{ call_limit_s = 20, check_minutes = 5, budget_minutes = 20 }}
+check = {{ call_limit_s = 20, check_minutes = 5, budget_minutes = 20 }}
+trust = {{ call_limit_s = 20, check_minutes = 5, budget_minutes = 20 }}
 
 [[checks]]
 id = "toy.answer"
@@ -203,6 +203,11 @@ def test_in_its_kit_the_lab_is_the_main_assignment(tree, toy):
     there = load_named("", tree / "kit")
     assert there == load_named("toy", tree / "kit") == replace(toy, home="")
     assert there.place("Toy/game.py") == "Toy/game.py" and lab_names(tree / "kit") == []
+
+
+def test_a_stub_in_the_kit_that_has_drifted_names_the_command_for_the_lab(tree, toy):
+    leaks = find_leaks(collect_kit(toy, tree), read_secrets(toy, tree), toy)
+    assert "Toy/game.py: differs from the stub that the reference gives; run python -m grader stubs --lab toy." in leaks
 
 
 def test_stubs_come_from_the_labs_reference(tree, toy):

@@ -5,8 +5,10 @@ import json
 import pytest
 from course_tools import COURSE, nbgrader
 
+from common.errors import UsageError
 from grader.__main__ import main
 from grader.instructor import notebook
+from grader.instructor.notebook import load_rubric
 
 
 def test_the_notebook_in_the_repository_has_a_cell_with_the_points_of_every_check_and_mark(assignment):
@@ -29,6 +31,22 @@ def test_a_rubric_whose_points_differ_from_the_marks_is_refused(course, capsys):
     (course / "rubric.toml").write_text(text.replace('[1, "a suggestion', '[2, "a suggestion'))
     assert main(["notebook", "--course", str(course)]) == 2
     assert "expected 20 points for report, as in assignment.toml; the items give 21" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('id = "engine"', 'id = "environment"', "different ids in each mark; twice: report.environment"),
+        ('[1, "processor', '[-1, "processor', "without negative points, more than 0 in all, for report.environment"),
+        ("[[items]]", '[[items]]\nmark = "report"\nid = "x"\ntitle = ""\ntext = ""\ncriteria = []\n[[items]]', "for report.x"),
+    ],
+    ids=["twice", "below 0", "without criteria"],
+)
+def test_an_item_of_the_rubric_that_would_count_wrongly_is_refused(course, assignment, old, new, words):
+    text = (course / "rubric.toml").read_text()
+    (course / "rubric.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(UsageError, match=words):
+        load_rubric(assignment, course)
 
 
 def test_check_tells_a_notebook_that_has_drifted_and_the_command_mends_it(api, course, capsys):

@@ -17,8 +17,9 @@ from grader.__main__ import main, parser
 from grader.instructor.course import COURSE
 from grader.instructor.gradebook_entries import read_roster
 from grader.instructor.marking.schemes import LateRule
-from grader.instructor.rehearsal import rehearse
+from grader.instructor.rehearsal import class_tables, rehearse
 from grader.instructor.rehearsal.downloads import PLATFORMS
+from grader.instructor.rehearsal.made_up_marks import BY_HAND_COLUMNS
 from grader.instructor.rehearsal.packing import PACKINGS
 from grader.instructor.rehearsal.pupils import (
     GRADED,
@@ -306,6 +307,15 @@ def test_a_mistake_in_the_totals_is_seen(term, monkeypatch):
     term()
     code, said = term.check()
     assert code == 1 and "for penalty; got 0; marks.csv: expected" in said[0] and "for total" in said[0]
+
+
+def test_a_table_by_hand_that_was_edited_is_read_or_gives_one_sentence(tmp_path):
+    table = tmp_path / "by_hand.csv"
+    table.write_text("id,item,points,comment\n1,report,,only a comment\n1,code_review,2.5,\n")
+    assert class_tables._points(table, "marks by hand", BY_HAND_COLUMNS) == {"1": {"code_review": 2.5}}
+    table.write_text('id,item,points,comment\n1,report,"2,5",\n')
+    with pytest.raises(UsageError, match=r"by_hand\.csv, line 2: expected points such as 2\.5; got '2,5'"):
+        class_tables._points(table, "marks by hand", BY_HAND_COLUMNS)
 
 
 def test_marks_that_were_not_entered_are_seen(term, tmp_path):

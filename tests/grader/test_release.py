@@ -50,6 +50,8 @@ def tree(tmp_path):
         if relative != release.README:
             (root / relative).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / relative, root / relative)
+    (root / "grader" / "instructor").mkdir()
+    (root / "grader" / "instructor" / "bank.py").touch()  # a release imports the bank of this tree
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr("grader.instructor.bank.FAMILIES", {"symmetries": FAMILIES["symmetries"]})
         yield root
@@ -296,6 +298,12 @@ def test_a_kit_that_is_there_is_not_touched(tree, tmp_path, capsys):
 def test_a_pattern_that_finds_nothing_is_named(tree, tmp_path, capsys):
     (tree / "LICENSE").unlink()
     assert sentence(tree, tmp_path / "out", capsys).endswith("no file matches LICENSE")
+
+
+def test_a_bank_that_makes_nothing_is_named(tree, tmp_path, capsys):
+    text = (tree / "assignment.toml").read_text()
+    (tree / "assignment.toml").write_text(text.replace('"grader.instructor.bank"', '"grader.assignment"'))
+    assert "expected a function make_bank in grader.assignment, the release.bank of" in sentence(tree, tmp_path, capsys)
 
 
 def test_without_a_reference_there_is_no_release(tree, tmp_path, capsys):

@@ -149,6 +149,23 @@ def test_a_wrong_call_gets_one_sentence(run, arguments, sentence):
     assert contents(run) == before
 
 
+def test_checks_that_the_assignment_no_longer_has_are_named_and_not_called_the_same(run, tmp_path, monkeypatch):
+    whole, said = load_assignment(), []
+    without = [check for check in whole.checks if check.id != "mcts_pure.tree"]
+    only = [check for check in without if check.id in ("mcts_pure.tactics", "minimax.build")]
+    monkeypatch.setattr(replay, "load_named", lambda _: replace(whole, checks=tuple(only)))
+    code = replay.main(run, [], tmp_path / "again", said.append, level=None)
+    assert code == 1 and any(
+        "no longer has them: mcts_pure.agreement, mcts_pure.reuse, mcts_pure.tree, network" in s for s in said
+    )
+    monkeypatch.setattr(replay, "load_named", lambda _: replace(whole, checks=tuple(only[:1])))
+    for names in ([], ["mcts_pure"]):
+        with pytest.raises(
+            UsageError, match=r"expected the checks of .* in assignment\.toml; it has none of them: mcts_pure\.agreement"
+        ):
+            replay.main(run, names, tmp_path / "again", said.append, level=None)
+
+
 def test_a_run_that_is_unfinished_and_an_archive_that_was_refused_are_named_as_such(run, tmp_path):
     (run / "results.json").unlink()
     with pytest.raises(UsageError, match="holds an unfinished run; give the same grade command again"):

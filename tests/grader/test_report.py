@@ -274,3 +274,9 @@ def test_reports_have_no_serious_fault_of_accessibility(poor, tmp_path):
 def test_a_report_without_games_has_no_script(assignment):
     page = render_report(make_results(load_assignment(), "good"))
     assert "<script" not in page and "script-src" not in page and "Every check earned full points." in page
+
+
+def test_a_report_speaks_of_points_by_a_person_only_where_a_person_gives_some(assignment):
+    page = render_report(make_results(assignment, "good"))
+    assert "<b>30</b>points for a person to give" in page
+    assert "for a person to give" not in render_report(make_results(replace(assignment, marks=()), "good"))

@@ -15,9 +15,10 @@ from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.instructor import trust
 from grader.instructor.similarity import comparison, study
-from grader.instructor.similarity.comparison import LEAST, Prints, TooLong, fingerprint_handed_out, passages
-from grader.instructor.similarity.pages import INDEX, TABLE
-from grader.instructor.similarity.works import ENGINE, PYTHON
+from grader.instructor.similarity.comparison import LEAST, Passage, Prints, TooLong, fingerprint_handed_out, passages
+from grader.instructor.similarity.pages import INDEX, TABLE, _marked_files
+from grader.instructor.similarity.study import joined
+from grader.instructor.similarity.works import ENGINE, PYTHON, Work
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"
@@ -165,7 +166,9 @@ def test_a_lab_is_compared_by_its_own_files(tmp_path, compare):
     one, other = (shutil.copytree(lab / "reference", tmp_path / "in" / name) for name in ("one", "other"))
     variant_of_lab = lab / "submissions/variants/list-of-lists"
     shutil.copytree(variant_of_lab, other, dirs_exist_ok=True)
-    code, _, rows = compare(one, other, "--lab", "nogo")
+    code, said, rows = compare(one, other, "--lab", "nogo")
+    assert not [line for line in said if "engine" in line or "not compared" in line]
+    assert "engine" not in (tmp_path / "out" / INDEX).read_text() and "1 pair with" in said[-1]
     assert code == 1 and [(row["first"], row["second"], row["part"]) for row in rows] == [("one", "other", "Python")]
     assert (tmp_path / "out/jplag/submissions/one/NoGo").is_dir()
     compare(one, other)  # the main assignment does not collect these files
@@ -191,6 +194,23 @@ def test_passages_lie_on_the_same_lines_of_both_sides():
         theirs = "\n".join(right.split("\n")[other.first : other.last + 1])
         assert theirs.replace("int  // moved here\n    ", "int ").split("\n") == mine
     assert sum(p.last - p.first + 1 for p in found[0]) > 0.9 * (one + two).count("\n")
+
+
+@pytest.mark.parametrize("before", ["", "\n", "\n\n\n", "# A remark\n\n"])
+def test_every_character_lies_on_its_line_also_after_an_empty_file_or_empty_lines(before):
+    text = variant("pure-published-layout")["AlphaZero/mcts_pure.py"]
+    alone, after = Prints(text, PYTHON), Prints(before + text, PYTHON)
+    places = range(alone.comparable)
+    assert after.lines(places) == [line + before.count("\n") for line in alone.lines(places)]
+
+
+def test_a_page_counts_the_lines_of_a_file_from_its_first_one():
+    work = Work("ada", Path("ada"), False, {"AlphaZero/__init__.py": b"", "AlphaZero/mcts_pure.py": b"\r\n\r\nx = 1\r\n\r\n"})
+    files = work.files(PYTHON)
+    (_, empty), (_, lines) = _marked_files(files, [Passage(4, 4, 0)])
+    assert joined(files).split("\n")[4] == "x = 1"
+    assert [line.text for line in empty] == [""]
+    assert [(line.number, line.text, line.group) for line in lines] == [(1, "", None), (2, "", None), (3, "x = 1", 0)]
 
 
 def test_a_passage_may_begin_at_the_name_of_a_class():

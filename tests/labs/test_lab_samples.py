@@ -72,6 +72,7 @@ def test_the_reference_gets_full_marks_by_the_commands_for_a_class(lab, tmp_path
     assert main(["collect", archive, "--lab", lab, "--roster", roster, "--out", places["class"]]) == 0
     submission = f"{places['class']}/submissions/ann.zip"
     assert main(["grade", "--lab", lab, submission, "--profile", "smoke", "--out", places["results"]]) == 0
+    assert "by a person" not in capsys.readouterr().out
     assert main(["marks", places["results"], "--lab", lab, *marks]) == 1, "smoke is not the profile of the scheme"
     given = ["--marks", f"{places['marks']}/marks.csv", "--out", places["back"]]
     assert main(["give-back", places["results"], "--lab", lab, *given]) == 1

@@ -113,6 +113,28 @@ def test_a_mutant_whose_text_is_not_there_once_is_fatal(tmp_path):
         trust.load_samples(("mutants",), root=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'[[mutants]]\nname = "x"\n', r"odd\.toml: expected tables \[\[mutant\]\] and nothing else; got mutants"),
+        (b"\xff", r"odd\.toml is not valid TOML: expected UTF-8 text"),
+        (
+            b'[[mutant]]\nname = "x"\nmisconception = ""\nfile = "AlphaZero/mcts_pure.py"\nold = "_"\nnew = ""\n'
+            b'fails = []\nsays = "y"\n',
+            "mutant x: expected at least one check in fails; got none",
+        ),
+    ],
+    ids=["a misspelt table", "no UTF-8", "fails nothing"],
+)
+def test_mutants_that_would_be_left_out_or_prove_nothing_are_fatal(tmp_path, content, words):
+    (tmp_path / "instructor/submissions/mutants").mkdir(parents=True)
+    (tmp_path / "instructor/submissions/mutants/odd.toml").write_bytes(content)
+    (tmp_path / "instructor/reference/AlphaZero").mkdir(parents=True)
+    (tmp_path / "instructor/reference/AlphaZero/mcts_pure.py").write_text("_")
+    with pytest.raises(UsageError, match=words):
+        trust.load_mutants(tmp_path)
+
+
 def test_a_mutant_of_a_file_that_is_not_there_names_the_file(tmp_path):
     (tmp_path / "instructor/submissions/mutants").mkdir(parents=True)
     keys = ("name", "misconception", "file", "old", "new", "says")

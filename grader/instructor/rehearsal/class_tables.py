@@ -7,6 +7,7 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
+from common.errors import UsageError
 from grader.assignment import Assignment
 from grader.instructor.collecting.outcomes import COLUMNS
 from grader.instructor.course import COURSE
@@ -128,5 +129,10 @@ def _differences(line: MarksRow, expected: ExpectedMarks) -> Iterator[str]:
 def _points(path: Path, what: str, columns: Sequence[str]) -> Mapping[str, Mapping[str, Fraction]]:
     found: dict[str, dict[str, Fraction]] = {}
     for line in read_rows(path, what, columns):
-        found.setdefault(line.cells["id"], {})[line.cells["item"]] = Fraction(line.cells["points"])
+        if not line.cells["points"]:
+            continue  # a comment alone
+        try:
+            found.setdefault(line.cells["id"], {})[line.cells["item"]] = Fraction(line.cells["points"])
+        except ValueError as error:
+            raise UsageError(f"{line.where}: expected points such as 2.5; got {line.cells['points']!r}") from error
     return found

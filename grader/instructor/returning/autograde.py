@@ -81,6 +81,8 @@ class Settings:
                 raise UsageError(f"{path}: expected keys among {', '.join(kinds)}; got {name!r}")
             if type(value) is not kinds[name] and not (name == "minutes" and type(value) is int):
                 raise UsageError(f"{path}: expected {kinds[name].__name__} for {name}; got {value!r}")
+        if strange := [check for check in data.get("checks", ()) if not isinstance(check, str)]:
+            raise UsageError(f"{path}: expected ids of checks, in quotes, for checks; got {strange[0]!r}")
         settings = cls(**{**data, "checks": tuple(data.get("checks", ()))})
         settings.require_usable()
         return settings
@@ -165,7 +167,7 @@ def _test(verdict: Verdict, number: str) -> dict[str, Any]:
 
 
 def _total_is_open(waiting: int) -> dict[str, Any]:
-    what = f"{waiting} checks" if waiting else "The whole submission"
+    what = f"{waiting} check{'' if waiting == 1 else 's'}" if waiting else "The whole submission"
     return {
         "name": "The total is not final",
         "output": f"{what} could not be graded by the program. A person gives these points before the grades are published.",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import io
+import re
 import stat
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from pathlib import Path
 from common.errors import UsageError
 from common.files import write_whole
 from grader.assignment import ROOT, Assignment
-from grader.instructor.marking.schemes import Scheme
+from grader.instructor.marking.schemes import LATE_MINUTES, Scheme
 from grader.instructor.notebook import PAGE_NAME, REPORT_NAME, RubricItem
 from grader.instructor.returning.class_results import StudentResults
 from grader.instructor.returning.marks_table import MarksRow, as_number
@@ -30,6 +31,8 @@ MARKS, FEEDBACK = "marks.html", "feedback.html"
 CLASS, LADDER, UPLOAD = "class", "ladder", "upload"
 RESERVED = {CLASS, LADDER, UPLOAD}
 """Names in the output folder that no student's id may have."""
+ABOUT_ITEMS = ("overrides", "comments")
+"""The columns of marks.csv that `grader.instructor.marking.exports` fills with remarks about items."""
 LINK_BEFORE, LINK_HERE = (f'href="{name}"'.encode() for name in (REPORT_NAME, REPORT))  # nbgrader's names differ from ours
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of the entries of a .zip, so that the same content makes the same file
 ZIP_MODE = stat.S_IFREG | 0o644
@@ -137,7 +140,7 @@ def render_marks(student: StudentFolder, assignment: Assignment, columns: Column
             name=" ".join(filter(None, student.row.names)),
             lines=lines,
             parts=parts,
-            remarks=student.row.remarks,
+            remarks=student.row.remarks | {name: _with_titles(student.row.remarks[name], columns) for name in ABOUT_ITEMS},
             is_final=student.row.is_final,
             has_report=student.found is not None,
             has_feedback=student.feedback is not None,
@@ -145,6 +148,14 @@ def render_marks(student: StudentFolder, assignment: Assignment, columns: Column
             label=student.label,
         )
     )
+
+
+def _with_titles(text: str, columns: Columns) -> str:
+    """Return remarks about items, joined by semicolons, with the title of each item in place of the id before its remark."""
+    titles = {column: title for column, (title, _) in (*columns.items.items(), *columns.parts.items())}
+    titles[LATE_MINUTES] = "Minutes late"
+    ids = "|".join(map(re.escape, titles))
+    return re.sub(rf"(^|; )({ids}):? ", lambda match: f"{match[1]}“{titles[match[2]]}”: ", text)
 
 
 def feedback_page(course: Path, student_id: str, assignment: Assignment) -> Path | None:

@@ -6,6 +6,7 @@ recorded as they end, so the same command continues after a kill.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 import time
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from arena.match.referee import GameRecord
 from arena.match.setup import MatchSetup
 from arena.statistics.estimates import Z_95
 from common.errors import UsageError
-from grader.assignment import Assignment, MatchProfile
+from grader.assignment import ROOT, Assignment, MatchProfile
 from grader.confinement.sandbox import ProcessLimits, Sandbox
 from grader.errors import CouldNotGrade, StudentFault
 from grader.instructor.returning.class_results import StudentResults
@@ -115,9 +116,12 @@ def play_ladder(
 
 
 def _built(student: StudentResults, order: LadderOrder) -> EngineSpec:
-    """Compile an engine, unless a binary of the same sources is kept; return how it is started, confined."""
+    """Compile an engine, unless a binary of the same sources, header and command is kept; say how it is started, confined."""
     assignment, results = order.assignment, student.results
-    binary = (order.folder / "engines" / results.digest[:DIGEST_CHARACTERS]).resolve()
+    header = Path(assignment.engine_folder, assignment.engine_header)
+    rests_on = [results.digest, *assignment.compile_command, hashlib.sha256((ROOT / header).read_bytes()).hexdigest()]
+    name = hashlib.sha256("\0".join(rests_on).encode()).hexdigest()[:DIGEST_CHARACTERS]
+    binary = (order.folder / "engines" / name).resolve()
     if not binary.is_file():
         submission = read_submission(student.folder / SUBMISSION, assignment, at_the_top=True)
         with tempfile.TemporaryDirectory(prefix="grader-ladder-") as scratch:
@@ -126,7 +130,7 @@ def _built(student: StudentResults, order: LadderOrder) -> EngineSpec:
     limits = assignment.limits
     process = ProcessLimits(limits.engine_memory_mib, PROCESS_CPU_S, limits.processes, limits.file_size_mib)
     command = order.sandbox.wrap([str(binary)], limits=process, read_only=[binary])
-    # The records name an engine by the digest of its sources, so that they outlive a new order of the pseudonyms.
+    # The records name an engine by the digest of what it was built from, so that they outlive a new order of the pseudonyms.
     return EngineSpec(path=binary.name, command=tuple(command))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,11 +52,12 @@ class MarksRow:
 
 
 def as_number(text: str) -> float | None:
-    """Return the points that a cell holds; None for an empty cell and for words such as `incomplete`."""
+    """Return the points that a cell holds; None for an empty cell and for words such as `incomplete` or `nan`."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def read_marks(path: Path) -> tuple[MarksRow, ...]:

@@ -12,7 +12,7 @@ from grader.assignment import load_named
 from grader.instructor.similarity.comparison import library
 from grader.instructor.similarity.pages import INDEX, TABLE, require_place, write_jplag, write_pages
 from grader.instructor.similarity.study import compare_all
-from grader.instructor.similarity.works import read_handed_out, read_works
+from grader.instructor.similarity.works import parts_of, read_handed_out, read_works
 from grader.screen import Screen
 
 MOST_PAGES = 100
@@ -45,7 +45,7 @@ def similarity_command(options: argparse.Namespace) -> int:
             f"{len(works) - len(recent)}"
         )
     require_place(options.out)
-    study = compare_all(works, handed_out, screen)
+    study = compare_all(works, handed_out, screen, parts_of(assignment))
     for one in study.left_out:
         screen(f"{one.name} was not compared: {one.reason}")
     study.left_out[:0] = reading.left_out
@@ -57,9 +57,10 @@ def similarity_command(options: argparse.Namespace) -> int:
         screen(f"{first:4.0%} {second:4.0%}  {pair.part:6}  {pair.first}  {pair.second}")
     if len(found) > shown:
         screen(f"{len(found) - shown} more pairs have no page (--pages {len(found)} makes them all).")
+    pairs = "1 pair" if len(found) == 1 else f"{len(found)} pairs"
     screen(
-        f"{len(works)} submissions, {len(found)} pairs with at least {least:.0%} in common apart from handed-out code. A share "
-        f"is not proof and changes no mark: read both sides. See {options.out / INDEX} and {options.out / TABLE}."
+        f"{len(works)} submissions, {pairs} with at least {least:.0%} in common apart from handed-out code. A share is not "
+        f"proof and changes no mark: read both sides. See {options.out / INDEX} and {options.out / TABLE}."
     )
     return 1 if found or any(one.by_hand for one in study.left_out) else 0
 

@@ -84,8 +84,10 @@ class Prints:
         if len(text) > MAX_CHARACTERS:
             raise TooLong(f"its sources are larger than {MAX_CHARACTERS >> 10} KiB")
         library()  # a missing one is named here
+        source = text.lstrip("\n")  # copydetect loses count of the characters if the first lines are empty
+        self._left_out = len(text) - len(source)
         try:
-            self._prints = _splitter().submit(_fingerprint, text, part, LIMIT_S).result()
+            self._prints = _splitter().submit(_fingerprint, source, part, LIMIT_S).result()
         except BrokenProcessPool as error:
             _splitter.cache_clear()
             raise TooLong(f"it took more than {LIMIT_S} s of CPU time to split its sources into tokens") from error
@@ -144,7 +146,7 @@ class Prints:
         removed = np.maximum.accumulate(removed)
         entries = np.minimum(np.searchsorted(positions, places), len(removed) - 1)
         ends = np.flatnonzero(np.frombuffer(self.text.encode("utf-32-le"), np.uint32) == ord("\n"))
-        return [int(line) for line in np.searchsorted(ends, np.asarray(places) + removed[entries])]
+        return [int(line) for line in np.searchsorted(ends, np.asarray(places) + removed[entries] + self._left_out)]
 
 
 def _follows(places: Sequence[int], others: Sequence[int], step: int) -> bool:

@@ -71,10 +71,16 @@ def part_of(path: str) -> str:
     return PYTHON if path.endswith(".py") else ENGINE
 
 
+def parts_of(assignment: Assignment) -> tuple[str, ...]:
+    """Return the parts of which an assignment collects sources."""
+    collected = {part_of(pattern) for pattern in assignment.collected if is_source(pattern)}
+    return tuple(part for part in PARTS if part in collected)
+
+
 def text_of(content: bytes) -> str:
-    """Return a source as text with plain line ends, without a byte order mark and empty lines around it."""
+    """Return a source as text with plain line ends, without a byte order mark and empty lines at its end."""
     text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    return text.lstrip("\ufeff").strip("\n") + "\n"
+    return text.lstrip("\ufeff").rstrip("\n") + "\n"
 
 
 def read_works(paths: Sequence[Path], earlier: Sequence[Path], assignment: Assignment, announce: Announce) -> Reading:

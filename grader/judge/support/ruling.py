@@ -35,7 +35,11 @@ class Ruling:
             raise StudentFault(message)
 
     def deduct(self, shortcoming: str, message: str) -> None:
-        """Give the share that assignment.toml sets for this shortcoming, and say why."""
+        """Give the share that assignment.toml sets for this shortcoming, and say why.
+
+        The module of the test calls this with the name of the shortcoming itself, which is compared with assignment.toml
+        before anything is graded (`grader.pipeline.judging.require_tests`).
+        """
         self.partial(self.shares[shortcoming], message)
 
     def partial(self, share: float, message: str) -> None:
