@@ -164,6 +164,14 @@ def test_the_same_command_on_a_run_that_has_ended_changes_nothing_and_more_games
     assert "losing lines" in shown and "illegal probability" in shown
 
 
+def test_a_run_that_goes_on_with_another_weight_decay_uses_it(tmp_path, few_playouts):
+    folder = tmp_path / "run"
+    assert call(folder, "--games", "20") == 0
+    assert command.main(["--run", str(folder), "--games", "30", "--weight-decay", "0.5"]) == 0
+    state = torch.load(folder / "checkpoint.pt", weights_only=True)
+    assert [group["weight_decay"] for group in state["optimizer"]["param_groups"]] == [0.5]
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [

@@ -129,6 +129,14 @@ def test_a_training_that_goes_on_by_other_settings_says_so(train):
         training.restore()
 
 
+def test_a_training_that_goes_on_with_another_weight_decay_uses_it(train):
+    training = train("run", depths=[[0, 1]], samples=64)
+    training.run()
+    again = train("run", depths=[[0, 1]], samples=128, weight_decay=0.5)
+    again.restore()
+    assert [group["weight_decay"] for group in again.optimizer.param_groups] == [0.5, 0.0]
+
+
 def test_a_training_recorded_under_old_names_of_settings_goes_on(train):
     training = train("run", depths=[[0, 1]])
     training.run()

@@ -121,6 +121,7 @@ class MuZeroRun:
             state = torch.load(path, weights_only=True)
             self.model.load_state_dict(state["model"])
             self._optimizer.load_state_dict(state["optimizer"])
+            self._optimizer.param_groups[0]["weight_decay"] = self.config.weight_decay  # the checkpoint has the earlier one
             self.steps, self.cpu_s, self.check_cpu_s = state["steps"], state["cpu_s"], state["check_cpu_s"]
             return int(state["games"])
         except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file

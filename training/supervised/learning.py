@@ -351,6 +351,7 @@ class Training:
             raise CallError(f"expected a training run on {self.config.size}x{self.config.size} in {self.checkpoint}")
         self._use(model_of(state["model"], self.config.rules))
         self.optimizer.load_state_dict(state["optimizer"])
+        self.optimizer.param_groups[0]["weight_decay"] = self.config.weight_decay  # the checkpoint has the earlier one
         for name in ("samples", "steps", "deepened_at", "cpu_s"):
             setattr(self, name, state[name])
         self.latest = state["held_back"]
