@@ -162,6 +162,8 @@ def test_the_same_command_on_a_run_that_has_ended_changes_nothing_and_more_games
     assert command.main(["--run", str(folder), "--judge", "--judged-playouts", "3"]) == 1  # a new model loses
     shown = capsys.readouterr().out
     assert "losing lines" in shown and "illegal probability" in shown
+    assert command.main(["--run", str(folder), "--judge", "--board-width", "5"]) == 2
+    assert "expected --board-width 3, as when" in capsys.readouterr().err
 
 
 def test_a_run_that_goes_on_with_another_weight_decay_uses_it(tmp_path, few_playouts):
@@ -180,6 +182,7 @@ def test_a_run_that_goes_on_with_another_weight_decay_uses_it(tmp_path, few_play
         (["--reanalysed-share", "1.5"], "expected --reanalysed-share from 0 to 1; got 1.5"),
         (["--playouts", "1"], "expected --playouts of at least 2; got 1"),
         (["--learning-rate", "0"], "expected --learning-rate above 0; got 0"),
+        (["--reuse", "inf"], "expected --reuse above 0 and finite; got inf"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, more, sentence):

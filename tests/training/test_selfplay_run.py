@@ -374,6 +374,7 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected an even --rating-games" in refusal(started, arguments(nowhere, "--rating-games", 3))
     assert "expected --batch-size of at least 1; got 0" in refusal(started, arguments(nowhere, "--batch-size", 0))
     assert "expected --reuse above 0" in refusal(started, arguments(nowhere, "--reuse", "-1"))
+    assert "expected --reuse above 0 and finite; got inf" in refusal(started, arguments(nowhere, "--reuse", "inf"))
     assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
     assert "expected --full-share from 0 to 1; got 2" in refusal(started, arguments(nowhere, "--full-share", 2))
     assert "expected --full-share above 0" in refusal(started, arguments(nowhere, "--full-share", 0))

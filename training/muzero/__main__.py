@@ -82,6 +82,11 @@ def _settings(options: argparse.Namespace) -> MuZeroConfig:
             before.n_in_row,
         ):
             raise UsageError(f"expected a run of {options.preset} in {options.run}; it plays another game")
+    return _changed_within(before, options)
+
+
+def _changed_within(before: MuZeroConfig, options: argparse.Namespace) -> MuZeroConfig:
+    """Return the settings of a run with the changes on the command line; UsageError if the run cannot be changed like that."""
     config = changed(before, options)
     for name in LASTING_OF_MUZERO:
         if (now := getattr(config, name)) != (was := getattr(before, name)):
@@ -114,7 +119,7 @@ def _train(options: argparse.Namespace) -> int:
 
 def _judge(options: argparse.Namespace) -> int:
     before, model = read_muzero_run(options.run)
-    config = changed(before, options)
+    config = _changed_within(before, options)
     interruptible()
     losing = 0
     if config.is_tictactoe:
