@@ -24,7 +24,8 @@ from common.program_ends import Parser, run_program
 from common.weights import read_sizes
 from games.gomoku.rules import GomokuRules
 from training.supervised.dataset import GamesError, read_games
-from training.supervised.learning import CallError, deepened, load_checkpoint, model_of
+from training.supervised.learning import deepened, load_checkpoint, model_of
+from training.supervised.settings import CallError
 
 BLOCKS = 19
 ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"

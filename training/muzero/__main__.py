@@ -23,7 +23,8 @@ from common.program_starts import interruptible
 from training.muzero.exact_player import model_accuracy, play_all_lines, random_games
 from training.muzero.muzero_run import CHECKED_PLAYOUTS, MuZeroRun, read_muzero_run, read_muzero_settings
 from training.muzero.muzero_settings import LASTING_OF_MUZERO, MUZERO_PRESETS, MuZeroConfig
-from training.selfplay.long_run import SEED_LIMIT, only_one
+from training.run_guards import only_one
+from training.selfplay.long_run import SEED_LIMIT
 from training.selfplay.presets import add_options, changed, option
 
 COMPARED_GAMES = 1000  # games of random moves, on which the model is compared with the rules
