@@ -166,21 +166,6 @@ def preferring(order):
     return evaluate
 
 
-# ------------------------------------------------------------------------------------------------------ players
-
-
-def test_a_sampled_policy_draws_legal_moves_as_often_as_the_network_says():
-    def evaluate(states):
-        probs = np.zeros((len(states), 9), dtype=np.float32)
-        probs[:, [0, 4, 8]] = 0.5, 0.3, 0.1
-        return probs, np.zeros(len(states), dtype=np.float32)
-
-    boards = after([0], (3, 3, 3)).take(np.zeros(4000, dtype=int))
-    moves = SampledPolicy(evaluate, np.random.default_rng(1)).choose(boards)
-    assert set(moves.tolist()) == {4, 8} and abs((moves == 4).mean() - 0.75) < 0.03
-    assert SampledPolicy(evaluate, np.random.default_rng(1)).choose(after([0, 4, 8], (3, 3, 3)))[0] not in (0, 4, 8)
-
-
 # ------------------------------------------------------------------------------------------------ rollout policy
 
 

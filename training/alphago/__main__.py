@@ -37,7 +37,7 @@ def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
     if (folder / "checkpoint.pt").exists() and isinstance(samples_of(folder), str):
         raise CallError(f"expected an empty folder {folder} for a policy that learns; it holds one from --policy")
     resume = (folder / "checkpoint.pt").exists()
-    if not learning.train(config.supervised, games, folder, resume, "the same command continues the stage"):
+    if not learning.train_in_folder(config.supervised, games, folder, resume, "the same command continues the stage"):
         return INTERRUPTED
     state = learning.load_checkpoint(folder / "checkpoint.pt")
     held_back = {name: round(value, 4) for name, value in state["held_back"].items()}

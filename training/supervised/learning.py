@@ -382,7 +382,7 @@ def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict
     return {name: round(number, 4) for name, number in training.evaluate().items()}
 
 
-def train(config: SupervisedConfig, games: Sequence[str], run: Path, resume: bool, how_to_go_on: str) -> bool:
+def train_in_folder(config: SupervisedConfig, games: Sequence[str], run: Path, resume: bool, how_to_go_on: str) -> bool:
     """Train in a folder that no other process uses; Ctrl-C saves.
 
     Args:
@@ -432,7 +432,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.evaluate:
             print(evaluated(config, options.games, options.evaluate))
             return 0
-        train(config, options.games, options.run, options.resume, "continue with --resume")
+        train_in_folder(config, options.games, options.run, options.resume, "continue with --resume")
     except (CallError, GamesError, UsageError, NotImplementedError) as error:
         print(f"training.supervised: {error}", file=sys.stderr)
         return 2
