@@ -132,6 +132,10 @@ def test_the_best_network_is_exported_with_what_it_came_from(started, begun, tmp
     written = [{name: int(value) for name, value in row.items() if value} for row in table_of(begun, "elo.csv")]
     assert manifest["evaluations"] == written and len(written) > 2
     assert "against_other_won" not in written[0] and written[-1]["elo"] == manifest["elo_against_pure_mcts"]["elo"]
+    (begun / "elo.csv").write_text("games\n0\n")  # as a kill between checkpoint and table leaves it
+    assert export_run.main([str(begun), str(weights)]) == 2 and "expected all evaluations" in capfd.readouterr().err
+    (begun / "checkpoint.pt").write_bytes(b"damaged")
+    assert export_run.main([str(begun), str(weights)]) == 2 and "files are damaged or of another" in capfd.readouterr().err
 
 
 def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):

@@ -214,6 +214,8 @@ def test_checkpoints_and_folders_that_cannot_be_used_are_refused(train, games, t
     supervised.save_checkpoint(training.checkpoint, {"model": {}, "samples": "elsewhere"})
     with pytest.raises(CallError, match="it is of another program"):
         training.restore()
+    assert export.main([str(tmp_path / "run"), str(tmp_path / "x.pt"), "--games", games, "--engine", "x"]) == 2
+    assert "it is of another program" in capsys.readouterr().err
     training.checkpoint.write_bytes(b"damaged")
     with pytest.raises(CallError, match="the file is damaged or holds other data"):
         training.restore()

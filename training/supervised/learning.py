@@ -268,9 +268,7 @@ class Training:
         Raises:
             CallError: there is no checkpoint of this training, or it belongs to another board or has more blocks.
         """
-        state = load_checkpoint(self.checkpoint)
-        if "deepened_at" not in state:
-            raise CallError(f"expected a checkpoint of training.supervised in {self.checkpoint}; it is of another program")
+        state = load_training(self.checkpoint)
         self.history = [DEFAULTS | with_current_names(settings) for settings in state["history"]]
         for name in ("game", "network", "filters"):
             if self.history[-1][name] != getattr(self.config, name):
@@ -366,6 +364,18 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file
         raise CallError(f"expected a checkpoint at {path}; the file is damaged or holds other data") from error
+    return state
+
+
+def load_training(path: Path) -> dict[str, Any]:
+    """Read the checkpoint of a training.
+
+    Raises:
+        CallError: the file does not exist, is damaged, or was written by another program.
+    """
+    state = load_checkpoint(path)
+    if "deepened_at" not in state:
+        raise CallError(f"expected a checkpoint of training.supervised in {path}; it is of another program")
     return state
 
 
