@@ -169,6 +169,19 @@ def test_the_same_command_on_a_run_that_has_ended_changes_nothing_and_more_games
     assert "expected --board-width 3, as when" in capsys.readouterr().err
 
 
+def test_a_run_without_its_checkpoint_keeps_its_games_unless_its_first_round_was_killed(tmp_path, few_playouts, capsys):
+    folder = tmp_path / "run"
+    assert call(folder, "--games", "20") == 0
+    games = (folder / "games.jsonl").read_bytes()
+    (folder / "checkpoint.pt").unlink()
+    assert call(folder, "--games", "20") == 2
+    assert "expected the checkpoint of the 20 games of" in capsys.readouterr().err
+    assert (folder / "games.jsonl").read_bytes() == games
+    (folder / "games.jsonl").write_bytes(b"".join(games.splitlines(keepends=True)[:10]))
+    assert call(folder, "--games", "20") == 0
+    assert (folder / "games.jsonl").read_bytes() == games
+
+
 def test_a_run_that_goes_on_with_another_weight_decay_uses_it(tmp_path, few_playouts):
     folder = tmp_path / "run"
     assert call(folder, "--games", "20") == 0

@@ -104,8 +104,12 @@ class MuZeroRun:
         games = 0
         if (folder / "checkpoint.pt").exists():
             games = self._read_checkpoint()
-        elif (folder / "games.jsonl").exists():  # the first round was killed before its end
-            (folder / "games.jsonl").unlink()
+        elif (folder / "games.jsonl").exists():
+            if (found := (folder / "games.jsonl").read_bytes().count(b"\n")) > config.games_per_round:
+                raise UsageError(
+                    f"expected the checkpoint of the {found} games of {folder} in {folder / 'checkpoint.pt'}; none is there"
+                )
+            (folder / "games.jsonl").unlink()  # the first round was killed before its end
         self._file = GamesFile(folder / "games.jsonl", self._rules)
         if games or self._file.games:
             self._file.keep(games)
