@@ -24,7 +24,8 @@ from common.program_ends import Parser, run_program
 from common.weights import read_sizes
 from games.gomoku.rules import GomokuRules
 from training.supervised.dataset import GamesError, read_games
-from training.supervised.learning import CallError, deepened, load_checkpoint, model_of
+from training.supervised.learning import deepened, load_training, model_of
+from training.supervised.settings import CallError
 
 BLOCKS = 19
 ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"
@@ -44,10 +45,10 @@ def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: st
         The manifest.
 
     Raises:
-        CallError: there is no checkpoint, or its network has more blocks than that.
+        CallError: there is no checkpoint of training.supervised, or its network has more blocks than that.
         GamesError: the games cannot be read.
     """
-    state = load_checkpoint(run / "checkpoint.pt")
+    state = load_training(run / "checkpoint.pt")
     settings = state["history"][-1]
     size, network = settings["size"], settings.get("network", "course")
     if network != "course":

@@ -42,8 +42,13 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
         state = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
         layers = torch.load(run / "best.model", map_location="cpu", weights_only=True)
         evaluations = read_evaluations(run)
+        best = evaluations[state["best"]]
     except OSError as error:
         raise UsageError(f"expected a run that has evaluated a network in {run}; {error.filename}: {error.strerror}") from error
+    except IndexError as error:
+        raise UsageError(f"expected all evaluations in {run / 'elo.csv'}; the last is missing: continue the run") from error
+    except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file
+        raise UsageError(f"expected a run of training.selfplay in {run}; files are damaged or of another program") from error
     width, height, trained = config["board_width"], config["board_height"], config["blocks"]
     if blocks not in (None, trained):
         if config.get("network", "course") != "course":
@@ -54,7 +59,6 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
             )
         rules = GomokuRules(width, height, config["n_in_row"])
         layers = deepened(model_of(layers, rules), rules, blocks, config["seed"]).state_dict()
-    best = evaluations[state["best"]]
     manifest = {
         "file": weights.name,
         "sha256": save_weights(weights, layers),

@@ -347,6 +347,8 @@ def _muzero_agent(folder: Path, rules: GameRules, playouts: int, rng: np.random.
     if boards[0] != boards[1]:
         expected, found = (f"{name} on {size}" + (f" with {row} in a row" if row else "") for name, size, row in boards)
         raise UsageError(f"expected a run of {expected} in {folder}; it is a run of {found}")
+    if isinstance(rules, GoRules) and config.komi != rules.komi:
+        raise UsageError(f"expected a komi of {config.komi:g}, with which {folder} was trained; got {rules.komi:g}")
     return SearchAgent(LatentSearchModel(model), config.search_settings(playouts), rng)
 
 

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,8 +25,10 @@ from training.alphago.reinforce import Episodes, Reinforce, play_episodes
 from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
 from training.inference.evaluators import InferenceNetwork, evaluate_positions
+from training.run_guards import only_one
 from training.supervised.dataset import load_positions
-from training.supervised.learning import CallError
+from training.supervised.learning import Training
+from training.supervised.settings import CallError
 
 CONFIGS = Path(__file__).resolve().parents[2] / "training" / "configs"
 SUPERVISED = """
@@ -161,21 +165,6 @@ def preferring(order):
         return probs, np.zeros(len(states), dtype=np.float32)
 
     return evaluate
-
-
-# ------------------------------------------------------------------------------------------------------ players
-
-
-def test_a_sampled_policy_draws_legal_moves_as_often_as_the_network_says():
-    def evaluate(states):
-        probs = np.zeros((len(states), 9), dtype=np.float32)
-        probs[:, [0, 4, 8]] = 0.5, 0.3, 0.1
-        return probs, np.zeros(len(states), dtype=np.float32)
-
-    boards = after([0], (3, 3, 3)).take(np.zeros(4000, dtype=int))
-    moves = SampledPolicy(evaluate, np.random.default_rng(1)).choose(boards)
-    assert set(moves.tolist()) == {4, 8} and abs((moves == 4).mean() - 0.75) < 0.03
-    assert SampledPolicy(evaluate, np.random.default_rng(1)).choose(after([0, 4, 8], (3, 3, 3)))[0] not in (0, 4, 8)
 
 
 # ------------------------------------------------------------------------------------------------ rollout policy
@@ -430,7 +419,17 @@ def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypa
         (('"supervised.toml"', '"nowhere.toml"'), "supervised", "expected a configuration in"),
         (("seed = 1", "seed = "), "value", "expected a configuration in"),
         (("seed = 1", "seed = 2"), "value", "expected games of"),
-        (("match_games = 200", "match_games = 201"), "reinforce", "expected an even number of games"),
+        (("match_games = 200", "match_games = 201"), "value", "expected an even number of games as match_games"),
+        (
+            ("check_every = 8", "check_every = 0"),
+            "reinforce",
+            "check_every = a whole number of at least 1 in [reinforce]",
+        ),
+        (("games = 64", 'games = "64"'), "reinforce", "got '64'"),
+        (("baseline = true", "baseline = 1"), "reinforce", "expected baseline = true or false"),
+        (("[0.0, 0.5, 1.0]", "[]"), "search", "expected lambdas = a list of at least one element"),
+        (("n_in_row = 3", "n_in_row = 3.0"), "reinforce", "expected n_in_row = a whole number"),
+        (("pool_every = 5", "pool_every = 3"), "reinforce", "expected pool_every = 5, as when the pool in"),
     ],
 )
 def test_a_wrong_configuration_is_answered_by_a_sentence(done, folder, tmp_path, capsys, change, stage, words):
@@ -442,6 +441,44 @@ def test_a_wrong_configuration_is_answered_by_a_sentence(done, folder, tmp_path,
     assert main([stage, "--config", str(tmp_path / "alphago.toml"), "--run", str(folder / "run"), *games]) == 2
     told = capsys.readouterr().err
     assert words in told and told.startswith("training.alphago: ") and len(told.splitlines()) == 1
+
+
+def test_ctrl_c_during_a_measurement_keeps_its_row(begin, monkeypatch):
+    training = begin("run")
+    training.steps = 7  # one before a measurement
+    monkeypatch.setattr(Reinforce, "step", lambda self: setattr(self, "steps", self.steps + 1) or 0.5)
+
+    def pressed(self, games):
+        os.kill(os.getpid(), signal.SIGINT)
+        return {"games": games}
+
+    monkeypatch.setattr(Reinforce, "measure", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        training.run()
+    assert [row["steps"] for row in training.rows] == [8] and training.scores == []
+
+
+def test_an_interrupted_first_stage_names_the_command_that_continues_it(call, folder, tmp_path, monkeypatch, capsys):
+    step = Training.step
+
+    def interrupted(self):
+        if self.steps == 3:
+            raise KeyboardInterrupt
+        return step(self)
+
+    monkeypatch.setattr(Training, "step", interrupted)
+    assert call("supervised", "--run", str(tmp_path)) == 130
+    told = capsys.readouterr()
+    assert "Interrupted after 96 samples; the same command continues the stage." in told.err and "--resume" not in told.err
+    assert not (tmp_path / "supervised" / "result.json").exists()
+
+
+@pytest.mark.parametrize("stage", ["supervised", "reinforce"])
+def test_two_processes_do_not_run_one_stage(call, tmp_path, capsys, stage):
+    (tmp_path / stage).mkdir()
+    with only_one(tmp_path / stage):
+        assert call(stage, "--run", str(tmp_path)) == 2
+    assert f"expected no other process to use {tmp_path / stage}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("stage", "missing"), [("reinforce", "supervised"), ("value", "supervised"), ("search", "supervised")])

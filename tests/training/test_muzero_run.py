@@ -7,16 +7,19 @@ import numpy as np
 import pytest
 import torch
 
+from common.errors import UsageError
 from games.catalog import rules_of
+from training.matches import make_agent
 from training.muzero import __main__ as command
 from training.muzero import muzero_run
 from training.muzero.exact_player import model_accuracy, random_games
 from training.muzero.latent_model import MuZeroModel
-from training.muzero.muzero_settings import MUZERO_PRESETS
+from training.muzero.muzero_settings import MUZERO_PRESETS, MuZeroConfig
 from training.muzero.whole_games import GamesFile, play_whole_games
 from training.samples import unpack_states
 from training.search.latent import LatentSearchModel
 from training.search.puct import PuctSettings
+from training.selfplay.workers import to_bytes
 
 TICTACTOE = rules_of("gomoku", 3, 3, n_in_row=3)
 
@@ -162,6 +165,29 @@ def test_the_same_command_on_a_run_that_has_ended_changes_nothing_and_more_games
     assert command.main(["--run", str(folder), "--judge", "--judged-playouts", "3"]) == 1  # a new model loses
     shown = capsys.readouterr().out
     assert "losing lines" in shown and "illegal probability" in shown
+    assert command.main(["--run", str(folder), "--judge", "--board-width", "5"]) == 2
+    assert "expected --board-width 3, as when" in capsys.readouterr().err
+
+
+def test_a_run_without_its_checkpoint_keeps_its_games_unless_its_first_round_was_killed(tmp_path, few_playouts, capsys):
+    folder = tmp_path / "run"
+    assert call(folder, "--games", "20") == 0
+    games = (folder / "games.jsonl").read_bytes()
+    (folder / "checkpoint.pt").unlink()
+    assert call(folder, "--games", "20") == 2
+    assert "expected the checkpoint of the 20 games of" in capsys.readouterr().err
+    assert (folder / "games.jsonl").read_bytes() == games
+    (folder / "games.jsonl").write_bytes(b"".join(games.splitlines(keepends=True)[:10]))
+    assert call(folder, "--games", "20") == 0
+    assert (folder / "games.jsonl").read_bytes() == games
+
+
+def test_a_run_that_goes_on_with_another_weight_decay_uses_it(tmp_path, few_playouts):
+    folder = tmp_path / "run"
+    assert call(folder, "--games", "20") == 0
+    assert command.main(["--run", str(folder), "--games", "30", "--weight-decay", "0.5"]) == 0
+    state = torch.load(folder / "checkpoint.pt", weights_only=True)
+    assert [group["weight_decay"] for group in state["optimizer"]["param_groups"]] == [0.5]
 
 
 @pytest.mark.parametrize(
@@ -172,6 +198,7 @@ def test_the_same_command_on_a_run_that_has_ended_changes_nothing_and_more_games
         (["--reanalysed-share", "1.5"], "expected --reanalysed-share from 0 to 1; got 1.5"),
         (["--playouts", "1"], "expected --playouts of at least 2; got 1"),
         (["--learning-rate", "0"], "expected --learning-rate above 0; got 0"),
+        (["--reuse", "inf"], "expected --reuse above 0 and finite; got inf"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, more, sentence):
@@ -201,3 +228,21 @@ def test_folders_of_other_things_and_damaged_runs_are_refused_in_a_sentence(tmp_
     assert call(folder, "--games", "50") == 2 and "checkpoint" in capsys.readouterr().err
     (folder / "config.json").write_text('{"colour": 1}', encoding="utf-8")
     assert call(folder) == 2 and "expected the settings" in capsys.readouterr().err
+
+
+def test_a_run_plays_matches_of_its_own_game_board_and_komi_only(tmp_path):
+    config = MuZeroConfig(3, 3, game="go", komi=0.5, filters=4, blocks=1)
+    run = command.MuZeroRun(config, tmp_path)
+    run.write_config()
+    (tmp_path / "latest.model").write_bytes(to_bytes(run.model))
+
+    def agent(game, size, komi):
+        return make_agent(f"muzero:{tmp_path}?playouts=2", rules_of(game, size, size, komi=komi), 1, np.random.default_rng(1))
+
+    assert agent("go", 3, 0.5).choose(config.rules().batch(2)).shape == (2,)
+    with pytest.raises(UsageError, match=r"expected a komi of 0\.5, with which .* was trained; got 7\.5"):
+        agent("go", 3, 7.5)
+    with pytest.raises(UsageError, match="it is a run of go on 3x3"):
+        agent("go", 5, 0.5)
+    with pytest.raises(UsageError, match="it is a run of go on 3x3"):
+        agent("nogo", 3, 7.5)

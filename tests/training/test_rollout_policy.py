@@ -1,4 +1,5 @@
-"""The rollout policy over patterns: its probabilities by the plainest code, and its rollouts by real games."""
+"""The rollout policy over patterns: its probabilities by the plainest code, and its rollouts by real games; and policies
+that draw their moves."""
 
 import numpy as np
 import pytest
@@ -96,3 +97,15 @@ def test_its_rollouts_complete_a_row_at_once_if_they_can():
     evaluate = row_maker(3, seed=1)._evaluate
     for moves, expected in (([0, 12, 1, 13], 1), ([0, 13, 1, 10, 7], -1)):  # a row at 2; no row, and the opponent makes two
         assert set(evaluate(np.repeat(after(moves).feature_planes(), 50, axis=0))[1].tolist()) == {expected}
+
+
+def test_a_sampled_policy_draws_legal_moves_as_often_as_the_network_says():
+    def evaluate(states):
+        probs = np.zeros((len(states), 9), dtype=np.float32)
+        probs[:, [0, 4, 8]] = 0.5, 0.3, 0.1
+        return probs, np.zeros(len(states), dtype=np.float32)
+
+    boards = after([0], (3, 3, 3)).take(np.zeros(4000, dtype=int))
+    moves = SampledPolicy(evaluate, np.random.default_rng(1)).choose(boards)
+    assert set(moves.tolist()) == {4, 8} and abs((moves == 4).mean() - 0.75) < 0.03
+    assert SampledPolicy(evaluate, np.random.default_rng(1)).choose(after([0, 4, 8], (3, 3, 3)))[0] not in (0, 4, 8)

@@ -132,6 +132,10 @@ def test_the_best_network_is_exported_with_what_it_came_from(started, begun, tmp
     written = [{name: int(value) for name, value in row.items() if value} for row in table_of(begun, "elo.csv")]
     assert manifest["evaluations"] == written and len(written) > 2
     assert "against_other_won" not in written[0] and written[-1]["elo"] == manifest["elo_against_pure_mcts"]["elo"]
+    (begun / "elo.csv").write_text("games\n0\n")  # as a kill between checkpoint and table leaves it
+    assert export_run.main([str(begun), str(weights)]) == 2 and "expected all evaluations" in capfd.readouterr().err
+    (begun / "checkpoint.pt").write_bytes(b"damaged")
+    assert export_run.main([str(begun), str(weights)]) == 2 and "files are damaged or of another" in capfd.readouterr().err
 
 
 def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):
@@ -374,6 +378,7 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected an even --rating-games" in refusal(started, arguments(nowhere, "--rating-games", 3))
     assert "expected --batch-size of at least 1; got 0" in refusal(started, arguments(nowhere, "--batch-size", 0))
     assert "expected --reuse above 0" in refusal(started, arguments(nowhere, "--reuse", "-1"))
+    assert "expected --reuse above 0 and finite; got inf" in refusal(started, arguments(nowhere, "--reuse", "inf"))
     assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
     assert "expected --full-share from 0 to 1; got 2" in refusal(started, arguments(nowhere, "--full-share", 2))
     assert "expected --full-share above 0" in refusal(started, arguments(nowhere, "--full-share", 0))

@@ -4,7 +4,9 @@ import ast
 import csv
 import hashlib
 import json
+import os
 import random
+import signal
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ import torch
 
 from games.gomoku.rules import GomokuRules
 from training import export
+from training.run_guards import only_one
 from training.supervised import learning as supervised
 from training.supervised.dataset import GamesError
-from training.supervised.learning import CallError, SupervisedConfig, Training, deepened, make_model
+from training.supervised.learning import Training, deepened, make_model
+from training.supervised.settings import CallError, SupervisedConfig
 
 SIZE = 6
 SETTINGS = {
@@ -129,6 +133,14 @@ def test_a_training_that_goes_on_by_other_settings_says_so(train):
         training.restore()
 
 
+def test_a_training_that_goes_on_with_another_weight_decay_uses_it(train):
+    training = train("run", depths=[[0, 1]], samples=64)
+    training.run()
+    again = train("run", depths=[[0, 1]], samples=128, weight_decay=0.5)
+    again.restore()
+    assert [group["weight_decay"] for group in again.optimizer.param_groups] == [0.5, 0.0]
+
+
 def test_a_training_recorded_under_old_names_of_settings_goes_on(train):
     training = train("run", depths=[[0, 1]])
     training.run()
@@ -164,6 +176,54 @@ def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monke
     assert supervised.load_checkpoint(tmp_path / "run" / "checkpoint.pt")["samples"] == 320
     assert supervised.main([*call[:-1], str(tmp_path / "other"), "--resume"]) == 2
     assert "expected a checkpoint at" in capsys.readouterr().err
+
+
+def test_ctrl_c_during_an_evaluation_loses_no_row(train, monkeypatch):
+    training = train("run", depths=[[0, 1]])
+    evaluate = Training.evaluate
+
+    def pressed(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        return evaluate(self)
+
+    monkeypatch.setattr(Training, "evaluate", pressed)
+    for samples in ("128", "256", "320"):
+        with pytest.raises(KeyboardInterrupt):
+            training.run()
+        training.save()
+        assert rows(training)[-1]["samples"] == samples
+        training = train("run", depths=[[0, 1]])
+        training.restore()
+
+
+def test_two_processes_do_not_train_in_one_folder(train, games, tmp_path, capsys):
+    train("run")
+    config = tmp_path / "config.toml"
+    config.write_text("".join(f"{name} = {value}\n" for name, value in SETTINGS.items()))
+    with only_one(tmp_path / "run"):
+        assert supervised.main([str(config), "--games", games, "--run", str(tmp_path / "run")]) == 2
+    assert "expected no other process to use" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "checkpoint.pt").exists()
+
+
+def test_checkpoints_and_folders_that_cannot_be_used_are_refused(train, games, tmp_path, capsys):
+    training = train("run", depths=[[0, 2]], samples=32)
+    training.run()
+    with pytest.raises(CallError, match=r"expected depths of at least the 2 blocks of .*; got 1"):
+        train("run", depths=[[0, 1]], samples=64).restore()
+    supervised.save_checkpoint(training.checkpoint, {"model": {}, "samples": "elsewhere"})
+    with pytest.raises(CallError, match="it is of another program"):
+        training.restore()
+    assert export.main([str(tmp_path / "run"), str(tmp_path / "x.pt"), "--games", games, "--engine", "x"]) == 2
+    assert "it is of another program" in capsys.readouterr().err
+    training.checkpoint.write_bytes(b"damaged")
+    with pytest.raises(CallError, match="the file is damaged or holds other data"):
+        training.restore()
+    config, file = tmp_path / "config.toml", tmp_path / "file"
+    config.write_text("".join(f"{name} = {value}\n" for name, value in SETTINGS.items()))
+    file.touch()
+    assert supervised.main([str(config), "--games", games, "--run", str(file)]) == 2
+    assert "cannot be used: File exists" in capsys.readouterr().err
 
 
 def test_weights_from_anywhere_are_measured_on_the_games_held_back(train, games, tmp_path, capsys):
@@ -228,6 +288,15 @@ def test_the_learning_rate_warms_up_and_falls_to_nothing(train):
             "".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "network": "'residual'", "depths": [[0, 0]]}.items()),
             "depths of at least 1 block",
         ),
+        (
+            "".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "batch_size": 0}.items()),
+            "batch_size = a whole number",
+        ),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "samples": "'many'"}.items()), "whole number of at least 1 .*'many'"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "score_scale": 0}.items()), "score_scale = a number above 0"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "td_lambda": 2}.items()), "td_lambda from 0 to 1"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "depths": []}.items()), "depths = a list of at least one element"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "depths": [[0]]}.items()), r"depths as pairs .*; got \[\[0\]\]"),
     ],
 )
 def test_a_configuration_that_is_none_is_refused(tmp_path, text, words):
@@ -241,6 +310,21 @@ def test_games_that_hold_back_nothing_new_are_refused(tmp_path):
     path = tmp_path / "twice.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in ({"size": SIZE}, game(1), {**game(1), "seed": 20})))
     with pytest.raises(GamesError, match="expected a held-back position that the training part lacks"):
+        Training(SupervisedConfig(**SETTINGS), [str(path)], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([[1]], r"a line holds \[1\]"),
+        ([{"size": SIZE}, {"seed": 1, "moves": []}], "expected best, opening, random, scores, winner in each game"),
+        ([{"size": SIZE}, {**game(1), "best": []}, game(20)], "expected positions with a best move to learn from"),
+    ],
+)
+def test_files_of_something_else_than_games_are_refused(tmp_path, lines, words):
+    path = tmp_path / "games.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(GamesError, match=words):
         Training(SupervisedConfig(**SETTINGS), [str(path)], tmp_path)
 
 

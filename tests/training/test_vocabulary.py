@@ -16,7 +16,7 @@ from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
 from training.selfplay.game_stream import SelfPlaySettings
 from training.selfplay.presets import RunConfig
-from training.supervised.learning import SupervisedConfig
+from training.supervised.settings import SupervisedConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folders with names of a test's or a student's own choice, and with what is built.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import sys
 from pathlib import Path
 
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
+from common.program_starts import INTERRUPTED
 from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
 from training.alphago.patterns import run_rollout
@@ -15,8 +17,10 @@ from training.alphago.reinforce import Reinforce
 from training.alphago.runs import read_stage_result, samples_of, write_stage_result
 from training.alphago.value import run_value
 from training.inference.networks import read_model
+from training.run_guards import only_one
 from training.supervised import learning
 from training.supervised.dataset import GamesError
+from training.supervised.settings import CallError
 
 STAGES = {
     "supervised": "train the policy on the teacher's games",
@@ -31,16 +35,14 @@ def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
     """Run the supervised stage with training.supervised, and return its exit code."""
     folder = run / "supervised"
     if (folder / "checkpoint.pt").exists() and isinstance(samples_of(folder), str):
-        raise learning.CallError(f"expected an empty folder {folder} for a policy that learns; it holds one from --policy")
-    call = [str(config.supervised_path), "--run", str(folder), "--seed", str(config.supervised.seed), "--games", *games]
-    code = learning.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
-    if code:
-        return code
+        raise CallError(f"expected an empty folder {folder} for a policy that learns; it holds one from --policy")
+    resume = (folder / "checkpoint.pt").exists()
+    if not learning.train_in_folder(config.supervised, games, folder, resume, "the same command continues the stage"):
+        return INTERRUPTED
     state = learning.load_checkpoint(folder / "checkpoint.pt")
-    if state["samples"] >= config.supervised.samples:  # the training was not interrupted
-        held_back = {name: round(value, 4) for name, value in state["held_back"].items()}
-        counts = {name: round(state[name]) for name in ("samples", "positions", "cpu_s")}
-        write_stage_result(folder, {**counts, "held_back": held_back})
+    held_back = {name: round(value, 4) for name, value in state["held_back"].items()}
+    counts = {name: round(state[name]) for name in ("samples", "positions", "cpu_s")}
+    write_stage_result(folder, {**counts, "held_back": held_back})
     return 0
 
 
@@ -56,7 +58,7 @@ def take_policy(config: StagesConfig, run: Path, weights: Path) -> None:
     checksum = hashlib.sha256(weights.read_bytes()).hexdigest()
     origin = f"weights with the checksum {checksum}"
     if (folder / "checkpoint.pt").exists() and samples_of(folder) != origin:
-        raise learning.CallError(f"expected a run without a policy, or with this one, in {run}; {folder} holds another policy")
+        raise CallError(f"expected a run without a policy, or with this one, in {run}; {folder} holds another policy")
     folder.mkdir(parents=True, exist_ok=True)
     learning.save_checkpoint(folder / "checkpoint.pt", {"model": model.state_dict(), "samples": origin})
     write_stage_result(folder, {"policy": str(weights), "sha256": checksum})
@@ -70,6 +72,20 @@ def run_reinforce(config: StagesConfig, run: Path) -> None:
     except KeyboardInterrupt:
         training.save()
         raise
+
+
+def run_stage(config: StagesConfig, options: argparse.Namespace) -> None:
+    """Run a stage other than the training of the supervised policy."""
+    if options.stage == "supervised":
+        take_policy(config, options.run, options.policy)
+    elif options.stage == "rollout":
+        run_rollout(config, options.run, options.games)
+    elif options.stage == "reinforce":
+        run_reinforce(config, options.run)
+    elif options.stage == "value":
+        run_value(config, options.run, options.compare)
+    else:
+        run_search(config, options.run)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -94,27 +110,25 @@ def main(arguments: list[str] | None = None) -> int:
         config = StagesConfig.read(options.config)
         if options.seed is not None:
             config = config.seeded(options.seed)
-        if options.stage == "supervised" and options.policy:
-            take_policy(config, options.run, options.policy)
-        elif options.stage == "supervised":
-            if code := run_supervised(config, options.run, options.games):
+        if options.stage == "supervised" and options.games:
+            if code := run_supervised(config, options.run, options.games):  # locks the folder as training.supervised does
                 return code
-        elif options.stage == "rollout":
-            run_rollout(config, options.run, options.games)
-        elif options.stage == "reinforce":
-            run_reinforce(config, options.run)
-        elif options.stage == "value":
-            run_value(config, options.run, options.compare)
         else:
-            run_search(config, options.run)
+            folder = options.run / options.stage
+            folder.mkdir(parents=True, exist_ok=True)
+            with only_one(folder):
+                run_stage(config, options)
         for name, value in read_stage_result(options.run / options.stage).items():
             print(f"{name}: {value}")
-    except (learning.CallError, UsageError, GamesError, NotImplementedError) as error:
+    except (CallError, UsageError, GamesError, NotImplementedError) as error:
         print(f"training.alphago: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"training.alphago: {error.filename or options.run} cannot be used: {error.strerror}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("Interrupted; the same command continues the stage.", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return 0
 
 

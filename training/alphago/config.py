@@ -5,12 +5,13 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from games.catalog import rules_of
 from games.protocol import GameRules
-from training.supervised.learning import CallError, SupervisedConfig
+from training.supervised.settings import CallError, SupervisedConfig, check_values
 
 ROLLOUTS = ("random", "pattern", "policy")
 """The kinds of rollouts: with random moves, with the rollout policy, or with the supervised network's policy."""
@@ -101,6 +102,17 @@ class SearchSettings:
     opening_stones: int
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers in a file of settings that are outside its sections."""
+
+    seed: int
+    n_in_row: int
+    komi: float
+
+
+MAY_BE_ZERO = ("weight_decay", "opening_stones")
+MATCHES = (("reinforce", "check_games"), ("reinforce", "match_games"), ("search", "games"))
 SECTIONS: dict[str, type] = {
     "rollout": RolloutSettings,
     "reinforce": ReinforceSettings,
@@ -118,14 +130,12 @@ class StagesConfig:
             and the size of its board are those of the supervised stage.
         seed: the seed of all random numbers but those of the supervised stage.
         supervised: the settings of the supervised stage.
-        supervised_path: the file from which the settings of the supervised stage were read.
         rollout, reinforce, value, search: the settings of the other stages; there is no rollout policy in a game without rows.
     """
 
     game_settings: dict[str, Any]
     seed: int
     supervised: SupervisedConfig
-    supervised_path: Path
     rollout: RolloutSettings | None
     reinforce: ReinforceSettings
     value: ValueSettings
@@ -169,8 +179,7 @@ class StagesConfig:
             raise CallError(f"expected a configuration in {path}; {error}") from error
         if "supervised" not in table:
             raise CallError(f"expected supervised, the name of a file of settings, in {path}")
-        supervised_path = path.parent / str(table["supervised"])
-        supervised = SupervisedConfig.read(str(supervised_path))
+        supervised = SupervisedConfig.read(str(path.parent / str(table["supervised"])))
         of_game = SETTINGS_OF_GAMES.get(supervised.game, ())
         in_rows = "n_in_row" in of_game
         named = {name: kind for name, kind in SECTIONS.items() if in_rows or name != "rollout"}
@@ -178,12 +187,13 @@ class StagesConfig:
         sections: dict[str, Any] = {"rollout": None}
         for name, kind in named.items():
             _check_names(table[name], {field.name for field in fields(kind)}, f"[{name}] of {path}")
+            check_values(table[name], kind, f"[{name}] of {path}", least=dict.fromkeys(MAY_BE_ZERO, 0))
             sections[name] = kind(**table[name])
+        check_values({name: table[name] for name in ("seed", *of_game)}, Numbers, str(path), least={"seed": 0, "komi": -inf})
         config = StagesConfig(
             game_settings={name: table[name] for name in of_game},
             seed=table["seed"],
             supervised=supervised,
-            supervised_path=supervised_path,
             **sections,
         )
         rollouts = ROLLOUTS if in_rows else tuple(kind for kind in ROLLOUTS if kind != "pattern")
@@ -193,8 +203,18 @@ class StagesConfig:
                 not 1 <= config.value.longest_start < config.size**2,
                 "longest_start of at least 1 and below the number of points",
             ),
-            (not all(0 <= share <= 1 for share in config.search.lambdas), "lambdas from 0 to 1"),
+            (
+                not all(type(share) in (int, float) and 0 <= share <= 1 for share in config.search.lambdas),
+                "lambdas from 0 to 1",
+            ),
             (config.search.rollout not in rollouts, f"rollout to be one of {', '.join(rollouts)}"),
+            *(
+                (
+                    getattr(sections[name], number) % 2,
+                    f"an even number of games as {number} of [{name}], since openings are played with both colours",
+                )
+                for name, number in MATCHES
+            ),
         ):
             if wrong:
                 raise CallError(f"expected {expected}, in {path}")

@@ -34,7 +34,7 @@ from training.inference.evaluators import Evaluator, PositionCache, StateEvaluat
 from training.matches import Agent, MatchSettings, SearchAgent, play_lockstep_match, show_progress
 from training.search.puct import PuctSettings
 from training.search.rollouts import make_rollouts
-from training.supervised.learning import CallError
+from training.supervised.settings import CallError
 
 
 class PlayedRollouts:

@@ -27,7 +27,8 @@ from training.alphago.config import RolloutSettings, StagesConfig
 from training.alphago.runs import write_stage_result
 from training.search.puct import draw_moves
 from training.supervised.dataset import Positions, load_positions
-from training.supervised.learning import CallError, load_checkpoint, save_checkpoint
+from training.supervised.learning import load_checkpoint, save_checkpoint
+from training.supervised.settings import CallError
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # (rows, columns)
 EMPTY, OWN, OTHER, OUTSIDE = DIGITS = range(4)

@@ -40,7 +40,9 @@ from training.alphago.runs import (
     write_stage_result,
 )
 from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
-from training.supervised.learning import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
+from training.run_guards import Interrupts
+from training.supervised.learning import SAVE_EVERY_S, load_checkpoint, model_of, save_checkpoint
+from training.supervised.settings import CallError
 
 CHUNK = 256  # positions in a batch of the network
 OPENING_STONES = 4  # for games in which both play their most probable moves, which would otherwise all be the same
@@ -104,7 +106,7 @@ class Reinforce:
         rows: the rows of metrics.csv.
 
     Raises:
-        CallError: there is no supervised network, or the folder holds a run that started from another one.
+        CallError: there is no supervised network, or the folder holds a run that started from another one or has another pool.
     """
 
     def __init__(self, config: StagesConfig, run: Path, dtype: torch.dtype | None = None) -> None:
@@ -225,34 +227,44 @@ class Reinforce:
             raise CallError(
                 f"expected a training run from {self.begun_from} in {self.folder}; it started from {state['begun_from']}"
             )
+        before, now = state["settings"]["pool_every"], self.settings.pool_every
+        if now != before:
+            raise CallError(f"expected pool_every = {before}, as when the pool in {self.folder} was begun; got {now}")
         self.model.load_state_dict(state["model"])
         for name in ("steps", "cpu_s", "scores", "rows"):
             setattr(self, name, state[name])
 
     def run(self) -> dict[str, Any]:
-        """Train to the end, with measurements, checkpoints and lines of progress, and return the result."""
-        settings = self.settings
+        """Train to the end, with measurements, checkpoints and lines of progress, and return the result.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed; a step in progress, and the measurement after it, have been made.
+        """
+        settings, interrupts = self.settings, Interrupts()
         progress = ProgressLine("steps", settings.steps, self.steps)
         saved = time.monotonic()
         cpu = time.process_time()
-        while self.steps < settings.steps:
-            self.scores.append(self.step())
-            spent = time.process_time()
-            self.cpu_s += spent - cpu
-            cpu = spent
-            if self.steps % settings.check_every == 0:
-                measured, likeliest = self.measure(settings.check_games), self.measure_likeliest(settings.check_games)
-                scores = {
-                    "score_against_pool": round(float(np.mean(self.scores)), 4),
-                    "likeliest_moves_score": likeliest["score"],
-                }
-                self.rows.append({"steps": self.steps, **scores, **measured})
-                print(f"{self.steps} steps: against the supervised policy {self.rows[-1]}", flush=True)
-                self.scores.clear()
-            if time.monotonic() - saved > SAVE_EVERY_S or self.steps >= settings.steps:
-                self.save()
-                saved = time.monotonic()
-            progress.show(self.steps)
+        with interrupts.handled():
+            while self.steps < settings.steps:
+                self.scores.append(self.step())
+                spent = time.process_time()
+                self.cpu_s += spent - cpu
+                cpu = spent
+                if self.steps % settings.check_every == 0:
+                    measured, likeliest = self.measure(settings.check_games), self.measure_likeliest(settings.check_games)
+                    scores = {
+                        "score_against_pool": round(float(np.mean(self.scores)), 4),
+                        "likeliest_moves_score": likeliest["score"],
+                    }
+                    self.rows.append({"steps": self.steps, **scores, **measured})
+                    print(f"{self.steps} steps: against the supervised policy {self.rows[-1]}", flush=True)
+                    self.scores.clear()
+                if time.monotonic() - saved > SAVE_EVERY_S or self.steps >= settings.steps:
+                    self.save()
+                    saved = time.monotonic()
+                progress.show(self.steps)
+                if interrupts.pressed:
+                    raise KeyboardInterrupt
         result = {
             "steps": self.steps,
             "games": self.steps * settings.games,

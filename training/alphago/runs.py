@@ -16,7 +16,8 @@ from training.alphago.config import StagesConfig
 from training.inference.evaluators import InferenceNetwork
 from training.inference.networks import kind_of
 from training.matches import PlayedMatch
-from training.supervised.learning import REPORT_EVERY_S, CallError, load_checkpoint, model_of
+from training.supervised.learning import REPORT_EVERY_S, load_checkpoint, model_of
+from training.supervised.settings import CallError
 
 
 def load_stage_network(folder: Path, config: StagesConfig) -> nn.Module:

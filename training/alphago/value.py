@@ -33,7 +33,8 @@ from training.alphago.runs import ProgressLine, inference_network, load_stage_ne
 from training.inference.evaluators import StateEvaluator
 from training.inference.networks import kind_of
 from training.supervised.dataset import HELD_BACK_EVERY, read_games
-from training.supervised.learning import EVALUATED, CallError, Training, load_checkpoint
+from training.supervised.learning import EVALUATED, Training, load_checkpoint
+from training.supervised.settings import CallError
 
 
 def play_games(config: StagesConfig, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:

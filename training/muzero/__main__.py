@@ -23,7 +23,8 @@ from common.program_starts import interruptible
 from training.muzero.exact_player import model_accuracy, play_all_lines, random_games
 from training.muzero.muzero_run import CHECKED_PLAYOUTS, MuZeroRun, read_muzero_run, read_muzero_settings
 from training.muzero.muzero_settings import LASTING_OF_MUZERO, MUZERO_PRESETS, MuZeroConfig
-from training.selfplay.long_run import SEED_LIMIT, only_one
+from training.run_guards import only_one
+from training.selfplay.long_run import SEED_LIMIT
 from training.selfplay.presets import add_options, changed, option
 
 COMPARED_GAMES = 1000  # games of random moves, on which the model is compared with the rules
@@ -82,6 +83,11 @@ def _settings(options: argparse.Namespace) -> MuZeroConfig:
             before.n_in_row,
         ):
             raise UsageError(f"expected a run of {options.preset} in {options.run}; it plays another game")
+    return _changed_within(before, options)
+
+
+def _changed_within(before: MuZeroConfig, options: argparse.Namespace) -> MuZeroConfig:
+    """Return the settings of a run with the changes on the command line; UsageError if the run cannot be changed like that."""
     config = changed(before, options)
     for name in LASTING_OF_MUZERO:
         if (now := getattr(config, name)) != (was := getattr(before, name)):
@@ -114,7 +120,7 @@ def _train(options: argparse.Namespace) -> int:
 
 def _judge(options: argparse.Namespace) -> int:
     before, model = read_muzero_run(options.run)
-    config = changed(before, options)
+    config = _changed_within(before, options)
     interruptible()
     losing = 0
     if config.is_tictactoe:

@@ -104,8 +104,12 @@ class MuZeroRun:
         games = 0
         if (folder / "checkpoint.pt").exists():
             games = self._read_checkpoint()
-        elif (folder / "games.jsonl").exists():  # the first round was killed before its end
-            (folder / "games.jsonl").unlink()
+        elif (folder / "games.jsonl").exists():
+            if (found := (folder / "games.jsonl").read_bytes().count(b"\n")) > config.games_per_round:
+                raise UsageError(
+                    f"expected the checkpoint of the {found} games of {folder} in {folder / 'checkpoint.pt'}; none is there"
+                )
+            (folder / "games.jsonl").unlink()  # the first round was killed before its end
         self._file = GamesFile(folder / "games.jsonl", self._rules)
         if games or self._file.games:
             self._file.keep(games)
@@ -121,6 +125,7 @@ class MuZeroRun:
             state = torch.load(path, weights_only=True)
             self.model.load_state_dict(state["model"])
             self._optimizer.load_state_dict(state["optimizer"])
+            self._optimizer.param_groups[0]["weight_decay"] = self.config.weight_decay  # the checkpoint has the earlier one
             self.steps, self.cpu_s, self.check_cpu_s = state["steps"], state["cpu_s"], state["check_cpu_s"]
             return int(state["games"])
         except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Literal
 
 from common.errors import UsageError
@@ -107,8 +108,9 @@ class MuZeroConfig:
             if isinstance(value, str) or name == "komi":
                 continue
             least = 0 if name in MAY_BE_ZERO else 2 if name == "playouts" else 1
-            if isinstance(value, float) and not (value > 0 or (value == 0 and least == 0)):
-                raise UsageError(f"expected {option(name)} {'of at least' if least == 0 else 'above'} 0; got {value:g}")
+            if isinstance(value, float) and not (0 < value < inf or (value == 0 and least == 0)):
+                wanted = f"{'of at least' if least == 0 else 'above'} 0{' and finite' if value > 0 else ''}"
+                raise UsageError(f"expected {option(name)} {wanted}; got {value:g}")
             if isinstance(value, int) and value < least:
                 raise UsageError(f"expected {option(name)} of at least {least}; got {value}")
         if not self.reanalysed_share <= 1:

@@ -13,14 +13,12 @@ earlier one.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import io
 import json
-import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +34,7 @@ from training.inference.evaluators import computing_clock
 from training.inference.networks import TrainableNetwork, trainable_network
 from training.old_settings import with_current_names
 from training.ratings import RatedPair, elo_ratings
+from training.run_guards import Interrupts
 from training.samples import FinishedGame
 from training.selfplay.presets import DEFAULTS, RunConfig
 from training.selfplay.replay_buffer import Origin, ReplayBuffer
@@ -45,39 +44,6 @@ from training.selfplay.workers import CandidateResult, Crew, Played, Score, to_b
 TIMED_STEPS, TIMED_SAMPLES = 3, 64
 PUBLISH_STEPS = 32  # without a gate, workers get a new network after this many training steps
 SHOW_EVERY_S = 0.5 if sys.stderr.isatty() else 60.0
-
-
-class Interrupts:
-    """Lets Ctrl-C interrupt a wait at once, but lets all other work finish first."""
-
-    def __init__(self) -> None:
-        self.pressed = False
-        self._waiting = False
-
-    @contextlib.contextmanager
-    def handled(self) -> Iterator[None]:
-        """Handle Ctrl-C like this within the block."""
-        before = signal.signal(signal.SIGINT, self._take)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    @contextlib.contextmanager
-    def allowed(self) -> Iterator[None]:
-        """Raise KeyboardInterrupt at once within the block, even for a Ctrl-C that was pressed before it."""
-        self._waiting = True
-        try:
-            if self.pressed:
-                raise KeyboardInterrupt
-            yield
-        finally:
-            self._waiting = False
-
-    def _take(self, *_: Any) -> None:
-        self.pressed = True
-        if self._waiting:
-            raise KeyboardInterrupt
 
 
 def learns_faster_in_bfloat16(net: TrainableNetwork, rules: GameRules, batch_size: int) -> bool:

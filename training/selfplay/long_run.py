@@ -16,11 +16,10 @@ for those on which the files depend.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -29,30 +28,17 @@ import torch
 
 from arena.engine.cores import available_cores
 from common.errors import UsageError
-from common.locks import lock
 from common.program_ends import Parser
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.inference.networks import read_game_model
 from training.old_settings import with_current_names
+from training.run_guards import only_one
 from training.selfplay.learner import Learner
 from training.selfplay.presets import LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
 from training.selfplay.run_report import missing_packages
 from training.selfplay.workers import Crew, InlineCrew, ProcessCrew
 
 SEED_LIMIT = 2**31
-
-
-@contextlib.contextmanager
-def only_one(folder: Path) -> Iterator[None]:
-    """Lock the folder within the block; the operating system releases the lock of a killed process.
-
-    Raises:
-        UsageError: another process holds the lock.
-    """
-    with open(folder / "lock", "a", encoding="utf-8") as file:
-        if not lock(file):
-            raise UsageError(f"expected no other process to use {folder}; one is at work there: wait until it ends")
-        yield
 
 
 def settings(options: argparse.Namespace) -> RunConfig:

@@ -185,8 +185,8 @@ class RunConfig:
                     wanted = f"from {low:g} to {high:g}" if isfinite(high) else f"of at least {low:g}"
                     raise UsageError(f"expected {option(name)} {wanted}; got {value:g}")
             elif isinstance(value, float):
-                if not value > 0:
-                    raise UsageError(f"expected {option(name)} above 0; got {value:g}")
+                if not 0 < value < inf:
+                    raise UsageError(f"expected {option(name)} above 0{' and finite' if value > 0 else ''}; got {value:g}")
             elif value < least:
                 raise UsageError(f"expected {option(name)} of at least {least}; got {value}")
             elif name in ("gate_games", "rating_games") and value % 2:

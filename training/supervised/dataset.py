@@ -25,6 +25,7 @@ from games.protocol import GameRules
 SURE_WIN = 900_000  # scores beyond this are proven wins
 HELD_BACK_EVERY = 20  # games whose seed is a multiple of this are held back from training
 HASH_SEED = 1
+IN_A_GAME = {"seed", "opening", "winner", "moves", "best", "scores", "random"}
 
 
 class GamesError(ValueError):
@@ -121,7 +122,10 @@ def read_games(path: str) -> Iterator[dict[str, Any]]:
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")[:-1]
-        yield from map(json.loads, lines)
+        for line in map(json.loads, lines):
+            if not isinstance(line, dict):
+                raise ValueError(f"a line holds {str(line)[:40]}")
+            yield line
     except (OSError, ValueError) as error:
         raise GamesError(f"expected games of the teacher in {path}; {error}") from error
 
@@ -165,6 +169,8 @@ def load_positions(paths: Sequence[str], rules: GameRules, td_lambda: float, sco
     held_back = is_held_back[everything.game]
     train = _unique(everything.where(~held_back))
     apart = _unique(everything.where(held_back))
+    if not len(train):
+        raise GamesError(f"expected positions with a best move to learn from in {', '.join(paths)}; there are none")
     return train, apart.where(~np.isin(apart.key, train.key))
 
 
@@ -178,7 +184,12 @@ def _games(paths: Iterable[str], rules: GameRules) -> Iterator[dict[str, Any]]:
         game = settings.get("game", "gomoku")  # the course's teacher plays nothing else
         if game != rules.name:
             raise GamesError(f"expected games of {rules.name} in {path}; it holds games of {game}")
-        yield from lines
+        for line in lines:
+            if missing := IN_A_GAME - line.keys():
+                raise GamesError(
+                    f"expected {', '.join(sorted(missing))} in each game of {path}; one has only {', '.join(line)}"
+                )
+            yield line
 
 
 def _unique(positions: Positions) -> Positions:

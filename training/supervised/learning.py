@@ -12,8 +12,9 @@ rate falls along a cosine. A network may start with few residual blocks and be d
 (Net2Net, Chen et al. 2016): the last batch norm of a new block has scale 0, and relu(x + 0) = x if x is the output of a relu.
 
 The command writes checkpoint.pt and metrics.csv to FOLDER. The checkpoint determines the rest of the training, since random
-numbers depend only on the seed and the number of the step. Ctrl-C saves and exits; after a kill, the last few minutes of
-training are repeated. The files of games may grow during training: they are read again at every evaluation.
+numbers depend only on the seed and the number of the step. Ctrl-C saves and exits after the step or evaluation in progress;
+after a kill, the last few minutes of training are repeated. The files of games may grow during training: they are read again
+at every evaluation.
 """
 
 from __future__ import annotations
@@ -22,9 +23,8 @@ import copy
 import math
 import sys
 import time
-import tomllib
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,14 @@ from torch.nn import functional
 from common.errors import UsageError
 from common.files import replacing
 from common.program_ends import Parser
-from games.catalog import rules_of
 from games.protocol import GameRules
 from training.inference.evaluators import computing_clock
 from training.inference.networks import kind_of, new_model, read_model
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
+from training.run_guards import Interrupts, only_one
 from training.supervised.dataset import GamesError, Positions, load_positions
+from training.supervised.settings import DEFAULTS, CallError, SupervisedConfig
 
 SAVE_EVERY_S = 180.0
 REPORT_EVERY_S = 60.0
@@ -52,87 +53,6 @@ MOMENTUM = 0.9
 WARM_UP_STEPS = 100  # counted from the start, and again from each deepening
 TIMED_STEPS = 2
 PADDING = 2  # rows and columns of zero padding on each side of the planes of the course's network
-NETWORKS = ("course", "residual", "pooled")
-
-
-class CallError(ValueError):
-    """Raised when the call was wrong; the message is one sentence for the user."""
-
-
-@dataclass(frozen=True)
-class SupervisedConfig:
-    """Settings of a training run, as in the files of training/configs.
-
-    Attributes:
-        size: the side length of the square board.
-        depths: pairs (samples, blocks): from this number of samples on, the network has this number of residual blocks.
-        samples: the number of samples in the whole run.
-        batch_size: the number of samples per step.
-        learning_rate: the highest value of the schedule.
-        weight_decay, value_weight, td_lambda, score_scale: see the docstrings of this module and of `dataset.py`.
-        check_every: the number of samples between two evaluations on the held-back part.
-        seed: the seed of the initial weights and of all random numbers.
-        game: the name of the game, one of games.catalog.GAMES.
-        network: the kind of network, one of NETWORKS; the course's plays only Gomoku.
-        filters: the number of filters of a residual network.
-    """
-
-    size: int
-    depths: list[list[int]]
-    samples: int
-    batch_size: int
-    learning_rate: float
-    weight_decay: float
-    value_weight: float
-    td_lambda: float
-    score_scale: float
-    check_every: int
-    seed: int
-    game: str = "gomoku"
-    network: str = "course"
-    filters: int = 64
-
-    @property
-    def rules(self) -> GameRules:
-        """The game as far as a network sees it: the length of a winning row shows only in the results of games."""
-        return rules_of(self.game, self.size, self.size, n_in_row=1)
-
-    def blocks_at(self, samples: int) -> int:
-        """Return the number of residual blocks after this number of samples."""
-        return [blocks for start, blocks in self.depths if start <= samples][-1]
-
-    def seeded(self, seed: int) -> SupervisedConfig:
-        """Return the same settings with another seed; CallError if it is negative."""
-        if seed < 0:
-            raise CallError(f"expected a seed of at least 0; got {seed}")
-        return replace(self, seed=seed)
-
-    @staticmethod
-    def read(path: str) -> SupervisedConfig:
-        """Read a file of settings; raise CallError if it cannot be used."""
-        try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise CallError(f"expected a configuration in {path}; {error}") from error
-        names = {field.name for field in fields(SupervisedConfig)}
-        differing = set(table) ^ names - (DEFAULTS.keys() - table.keys())
-        if differing:
-            raise CallError(f"expected {', '.join(sorted(names))} in {path}; differing: {', '.join(sorted(differing))}")
-        config = SupervisedConfig(**table)
-        if config.network not in NETWORKS:
-            raise CallError(f"expected a network of {' or '.join(NETWORKS)} in {path}; got {config.network}")
-        if config.rules.name != "gomoku" and config.network == "course":
-            raise CallError(f'expected network = "residual" in {path}, since the course\'s network plays only Gomoku')
-        blocks = [depth[1] for depth in config.depths]
-        if config.network != "course" and min(blocks) < 1:
-            raise CallError(f"expected depths of at least 1 block for a residual network in {path}; got {config.depths}")
-        if config.depths[0][0] != 0 or blocks != sorted(blocks) or config.depths != sorted(config.depths):
-            raise CallError(f"expected depths that start at 0 samples and grow in {path}; got {config.depths}")
-        return config
-
-
-# The settings that a file or an earlier run may leave out.
-DEFAULTS = {field.name: field.default for field in fields(SupervisedConfig) if field.default is not MISSING}
 
 
 def make_model(rules: GameRules, blocks: int, seed: int, network: str = "course", filters: int = 64) -> nn.Module:
@@ -346,17 +266,23 @@ class Training:
         """Continue from the checkpoint, and remove the later rows of metrics.csv.
 
         Raises:
-            CallError: there is no checkpoint, or it belongs to another board.
+            CallError: there is no checkpoint of this training, or it belongs to another board or has more blocks.
         """
-        state = load_checkpoint(self.checkpoint)
+        state = load_training(self.checkpoint)
         self.history = [DEFAULTS | with_current_names(settings) for settings in state["history"]]
         for name in ("game", "network", "filters"):
             if self.history[-1][name] != getattr(self.config, name):
                 raise CallError(f"expected a training run with {name} = {getattr(self.config, name)} in {self.checkpoint}")
         if self.history[-1]["size"] != self.config.size:
             raise CallError(f"expected a training run on {self.config.size}x{self.config.size} in {self.checkpoint}")
+        blocks, wanted = kind_of(state["model"])[1], self.config.blocks_at(state["samples"])
+        if wanted < blocks:
+            raise CallError(
+                f"expected depths of at least the {blocks} blocks of the network in {self.checkpoint}; got {wanted}"
+            )
         self._use(model_of(state["model"], self.config.rules))
         self.optimizer.load_state_dict(state["optimizer"])
+        self.optimizer.param_groups[0]["weight_decay"] = self.config.weight_decay  # the checkpoint has the earlier one
         for name in ("samples", "steps", "deepened_at", "cpu_s"):
             setattr(self, name, state[name])
         self.latest = state["held_back"]
@@ -370,7 +296,16 @@ class Training:
         add_row(self.run_folder / "metrics.csv", row)
 
     def run(self) -> None:
-        """Train to the end, with evaluations, checkpoints and an occasional line of progress."""
+        """Train to the end, with evaluations, checkpoints and an occasional line of progress.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed; the step in progress, and the evaluation after it, have been made.
+        """
+        interrupts = Interrupts()
+        with interrupts.handled():
+            self._run(interrupts)
+
+    def _run(self, interrupts: Interrupts) -> None:
         config = self.config
         losses: list[tuple[float, float]] = []
         start, first = time.monotonic(), self.samples
@@ -407,6 +342,8 @@ class Training:
                     f"losses {policy_loss:.3f} and {value_loss:.3f}, {left:.0f} min left",
                     flush=True,
                 )
+            if interrupts.pressed:
+                raise KeyboardInterrupt
 
 
 def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
@@ -419,11 +356,26 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     """Read what `save_checkpoint` wrote.
 
     Raises:
-        CallError: the file does not exist.
+        CallError: the file does not exist, or is damaged.
     """
     if not path.is_file():
         raise CallError(f"expected a checkpoint at {path}; nothing is there")
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file
+        raise CallError(f"expected a checkpoint at {path}; the file is damaged or holds other data") from error
+    return state
+
+
+def load_training(path: Path) -> dict[str, Any]:
+    """Read the checkpoint of a training.
+
+    Raises:
+        CallError: the file does not exist, is damaged, or was written by another program.
+    """
+    state = load_checkpoint(path)
+    if "deepened_at" not in state:
+        raise CallError(f"expected a checkpoint of training.supervised in {path}; it is of another program")
     return state
 
 
@@ -438,6 +390,41 @@ def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict
     training = Training(config, games, Path())
     training.model = model.to(training.device)
     return {name: round(number, 4) for name, number in training.evaluate().items()}
+
+
+def train_in_folder(config: SupervisedConfig, games: Sequence[str], run: Path, resume: bool, how_to_go_on: str) -> bool:
+    """Train in a folder that no other process uses; Ctrl-C saves.
+
+    Args:
+        config, games, run: see Training.
+        resume: whether to continue from the checkpoint.
+        how_to_go_on: the end of the sentence after Ctrl-C.
+
+    Returns:
+        Whether the training ended; False after Ctrl-C.
+
+    Raises:
+        CallError, GamesError, UsageError: the folder, its checkpoint or the games cannot be used, or another process trains.
+    """
+    run.mkdir(parents=True, exist_ok=True)
+    with only_one(run):
+        if not resume and (run / "checkpoint.pt").exists():
+            raise CallError(f"expected no checkpoint in {run} without --resume; there is one")
+        training = Training(config, games, run)
+        if resume:
+            training.restore()
+        print(
+            f"{len(training.train)} positions to learn from, {len(training.held_back)} held back, {training.samples} samples "
+            f"done; {training.device.type}, {training.dtype}",
+            flush=True,
+        )
+        try:
+            training.run()
+        except KeyboardInterrupt:
+            training.save()
+            print(f"Interrupted after {training.samples} samples; {how_to_go_on}.", file=sys.stderr)
+            return False
+    return True
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -458,23 +445,11 @@ def main(arguments: list[str] | None = None) -> int:
         if options.evaluate:
             print(evaluated(config, options.games, options.evaluate))
             return 0
-        if not options.resume and (options.run / "checkpoint.pt").exists():
-            raise CallError(f"expected no checkpoint in {options.run} without --resume; there is one")
-        training = Training(config, options.games, options.run)
-        options.run.mkdir(parents=True, exist_ok=True)
-        if options.resume:
-            training.restore()
-        print(
-            f"{len(training.train)} positions to learn from, {len(training.held_back)} held back, {training.samples} samples "
-            f"done; {training.device.type}, {training.dtype}",
-            flush=True,
-        )
-        try:
-            training.run()
-        except KeyboardInterrupt:
-            training.save()
-            print(f"Interrupted after {training.samples} samples; continue with --resume.", file=sys.stderr)
-    except (CallError, GamesError, UsageError) as error:
+        train_in_folder(config, options.games, options.run, options.resume, "continue with --resume")
+    except (CallError, GamesError, UsageError, NotImplementedError) as error:
         print(f"training.supervised: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"training.supervised: {error.filename or options.run} cannot be used: {error.strerror}", file=sys.stderr)
         return 2
     return 0

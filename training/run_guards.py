@@ -1,0 +1,58 @@
+"""What keeps the files of a run whole: one process at a time, and a Ctrl-C that lets work in progress finish."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from common.errors import UsageError
+from common.locks import lock
+
+
+@contextlib.contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Lock the folder within the block; the operating system releases the lock of a killed process.
+
+    Raises:
+        UsageError: another process holds the lock.
+    """
+    with open(folder / "lock", "a", encoding="utf-8") as file:
+        if not lock(file):
+            raise UsageError(f"expected no other process to use {folder}; one is at work there: wait until it ends")
+        yield
+
+
+class Interrupts:
+    """Lets Ctrl-C interrupt a wait at once, but lets all other work finish first."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._waiting = False
+
+    @contextlib.contextmanager
+    def handled(self) -> Iterator[None]:
+        """Handle Ctrl-C like this within the block."""
+        before = signal.signal(signal.SIGINT, self._take)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextlib.contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Raise KeyboardInterrupt at once within the block, even for a Ctrl-C that was pressed before it."""
+        self._waiting = True
+        try:
+            if self.pressed:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._waiting = False
+
+    def _take(self, *_: Any) -> None:
+        self.pressed = True
+        if self._waiting:
+            raise KeyboardInterrupt
