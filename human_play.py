@@ -334,7 +334,7 @@ def make_session(options, language):
     people = []
     for number, (name, player, adviser) in enumerate(made, start=1):
         own = say(language, "you") if alone else say(language, "person", number=number)
-        people.append(Participant(name or own, player, adviser))
+        people.append(Participant(on_screen(name or own), player, adviser))
     black = 0
     if sides[1] == "human" and alone:  # the person's row comes first in the window
         people.reverse()
