@@ -27,7 +27,7 @@ from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
 from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
-from common.weights import read_sizes, read_weights
+from common.weights import read_sizes, read_weights, stated_board
 from Minimax.search_wrapper import EngineError, EnginePlayer
 
 DEFAULT_ENGINE = "build/engines/baseline"
@@ -144,6 +144,9 @@ def read_begun(options, game):
 def board_of_weights(model):
     """Return the board (width, height, n_in_row) that a network was trained for."""
     width, height, _ = read_sizes(read_weights(model))
+    stated = stated_board(model, width, height)
+    if stated is not None:
+        return stated
     if width != height:
         raise UsageError(f"expected --board, because the weights in {model} are not for a square board")
     return width, height, 3 if width == 3 else min(5, width)

@@ -18,8 +18,10 @@ import torch
 from game_records import game_record
 
 from arena.match.records import FORMAT
+from common.errors import UsageError
 from grader.judge.support.drawn_weights import random_weights
 from grader.pipeline.go_on import go_on
+from human_play import board_of_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = [f"{h},{w}" for h in range(3) for w in range(3)]
@@ -147,6 +149,18 @@ def test_convolutions_in_8_bit_integers_come_from_a_file_beside_the_weights(open
     (tmp_path / "3.model.int8").write_text("anything")
     code, _, err = call("human_play.py", "--terminal", "--device", "cpu", "--model", weights, stdin="")
     assert code == 2 and f"in {weights}.int8; it is damaged" in err
+
+
+def test_the_board_is_the_one_on_which_the_network_was_trained(tmp_path):
+    for name, board in (("3_3_3.model", (3, 3, 3)), ("5_5_4.model", (5, 5, 4)), ("15_15_5.pt", (15, 15, 5))):
+        assert board_of_weights(ROOT / "model" / name) == board
+    own = save_weights(tmp_path / "best.model", 4, 3, 1)
+    for settings in ("nothing", "[]", '{"board": [4, 4, 3]}', '{"board": [4, 3, 5]}', '{"n_in_row": 3}'):
+        (tmp_path / "config.json").write_text(settings)
+        with pytest.raises(UsageError, match="expected --board"):
+            board_of_weights(own)
+    (tmp_path / "config.json").write_text('{"board_width": 3, "board_height": 4, "n_in_row": 3}')
+    assert board_of_weights(own) == (3, 4, 3)
 
 
 def test_another_board_size_can_be_played(call):
