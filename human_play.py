@@ -37,6 +37,9 @@ GAMES = ("gomoku", "nogo", "go")
 ENGINE_BOARD = (15, 15, 5)
 SWAP, SWAP_STONES = "swap", 3  # as a player answers and --position writes it, and with how many stones on the board
 INTERRUPTED = 130
+# Option, its default, and the kinds of --player that use it.
+USED_BY = (("playouts", None, ("alpha_zero", "mcts")), ("model", DEFAULT_MODEL, ("alpha_zero",)),
+           ("engine", DEFAULT_ENGINE, ("minimax",)))  # fmt: skip
 
 
 def parse_board(text):
@@ -155,16 +158,20 @@ def board_of_weights(model):
 def sides_of(options):
     """Return what plays black and white, as `--black` and `--white` name it."""
     if options.black is None and options.white is None:
+        player = options.player or ("alpha_zero" if options.game == "gomoku" else "mcts")
+        for name, usual, users in USED_BY:
+            if getattr(options, name) != usual and player not in users:
+                raise UsageError(f"expected --player {' or '.join(users)} with --{name}; {player} ignores it")
         playouts = f"playouts={options.playouts}" if options.playouts is not None else ""
         ai = {
             "minimax": f"minimax:{options.engine}",
             "mcts": f"mcts:{playouts or 'playouts=1000'}",
             "alpha_zero": f"alphazero:{options.model}{'?' if playouts else ''}{playouts}",
-        }[options.player or ("alpha_zero" if options.game == "gomoku" else "mcts")]
+        }[player]
         return ("human", ai) if options.start == "human" else (ai, "human")
     if options.player is not None:
         raise UsageError("expected either --player or --black and --white; got both")
-    for name, usual in (("playouts", None), ("model", DEFAULT_MODEL), ("engine", DEFAULT_ENGINE), ("start", "human")):
+    for name, usual, _ in (*USED_BY, ("start", "human", ())):
         if getattr(options, name) != usual:
             raise UsageError(
                 f"expected no --{name} with --black or --white, which say who plays and how, such as mcts:playouts=400"
