@@ -70,7 +70,8 @@ def parse_moves(text, game):
     except ValueError:
         swap = ", or swap as the fourth" if game.in_place_of_a_stone == SWAP else ""
         raise UsageError(
-            f'expected --position as moves from 0 to {last} on empty points, such as "4 0 8"{swap}; got {text!r}'
+            f'expected --position as moves from 0 to {last} on empty points, such as "4 0 8"{swap}, and none after the end of '
+            f"the game; got {text!r}"
         ) from None
     return actions
 
@@ -79,6 +80,8 @@ def expect_legal(actions, game):
     """Raise ValueError unless a game can begin with these actions."""
     board = game.new_position()
     for ply, action in enumerate(actions):
+        if board.game_end()[0]:  # a board of Gomoku itself takes more stones
+            raise ValueError("the game has ended before this action")
         if action != SWAP:
             board.do_move(action)
         elif game.in_place_of_a_stone == SWAP and ply == SWAP_STONES:

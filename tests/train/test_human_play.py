@@ -102,7 +102,7 @@ def test_a_recorded_game_is_opened_by_its_number(call, tmp_path):
         assert code == 2 and words in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("moves", ["4 4", "9", "-1", "4 x", "", "4 0.5", "swap", "4 0 swap"])
+@pytest.mark.parametrize("moves", ["4 4", "9", "-1", "4 x", "", "4 0.5", "swap", "4 0 swap", "0 3 1 4 2 5"])
 def test_a_position_that_cannot_be_gets_one_sentence(call, moves):
     code, _, err = call(*MCTS, "--board", "3x3x3", f"--position={moves}")
     assert code == 2 and err.startswith("human_play.py: expected --position as moves from 0 to 8") and err.count("\n") == 1
