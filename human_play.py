@@ -7,9 +7,10 @@ the window, `?` the commands of the terminal.
 """
 
 if __name__ == "__main__":
-    from common.program_starts import leave_on_ctrl_c
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
     leave_on_ctrl_c("Interrupted.")
+    expect_packages("human_play.py", "numpy")
 
 import os
 import re
@@ -25,6 +26,7 @@ from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
+from common.program_starts import expect_packages
 from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_sizes, read_weights, stated_board
@@ -37,6 +39,7 @@ GAMES = ("gomoku", "nogo", "go")
 ENGINE_BOARD = (15, 15, 5)
 SWAP, SWAP_STONES = "swap", 3  # as a player answers and --position writes it, and with how many stones on the board
 INTERRUPTED = 130
+LATER_PACKAGES = ("pygame", "rich", "torch")  # for the window, for the terminal, for networks
 # Option, its default, and the kinds of --player that use it.
 USED_BY = (("playouts", None, ("alpha_zero", "mcts")), ("model", DEFAULT_MODEL, ("alpha_zero",)),
            ("engine", DEFAULT_ENGINE, ("minimax",)))  # fmt: skip
@@ -454,7 +457,13 @@ def main():
     try:
         with students_faults_as_sentences():
             play(parse())
-    except (UsageError, EngineError, ModuleNotFoundError) as error:
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in LATER_PACKAGES:
+            expect_packages("human_play.py", package)
+        print(f"human_play.py: {error}", file=sys.stderr)
+        return 2
+    except (UsageError, EngineError) as error:
         print(f"human_play.py: {error}", file=sys.stderr)
         return 2
     except EOFError:
