@@ -7,9 +7,10 @@ the window, `?` the commands of the terminal.
 """
 
 if __name__ == "__main__":
-    from common.program_starts import leave_on_ctrl_c
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
     leave_on_ctrl_c("Interrupted.")
+    expect_packages("human_play.py", "numpy")
 
 import os
 import re
@@ -25,9 +26,10 @@ from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
+from common.program_starts import expect_packages
 from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
-from common.weights import read_sizes, read_weights
+from common.weights import read_sizes, read_weights, stated_board
 from Minimax.search_wrapper import EngineError, EnginePlayer
 
 DEFAULT_ENGINE = "build/engines/baseline"
@@ -37,6 +39,10 @@ GAMES = ("gomoku", "nogo", "go")
 ENGINE_BOARD = (15, 15, 5)
 SWAP, SWAP_STONES = "swap", 3  # as a player answers and --position writes it, and with how many stones on the board
 INTERRUPTED = 130
+LATER_PACKAGES = ("pygame", "rich", "torch")  # for the window, for the terminal, for networks
+# Option, its default, and the kinds of --player that use it.
+USED_BY = (("playouts", None, ("alpha_zero", "mcts")), ("model", DEFAULT_MODEL, ("alpha_zero",)),
+           ("engine", DEFAULT_ENGINE, ("minimax",)))  # fmt: skip
 
 
 def parse_board(text):
@@ -67,7 +73,8 @@ def parse_moves(text, game):
     except ValueError:
         swap = ", or swap as the fourth" if game.in_place_of_a_stone == SWAP else ""
         raise UsageError(
-            f'expected --position as moves from 0 to {last} on empty points, such as "4 0 8"{swap}; got {text!r}'
+            f'expected --position as moves from 0 to {last} on empty points, such as "4 0 8"{swap}, and none after the end of '
+            f"the game; got {text!r}"
         ) from None
     return actions
 
@@ -76,6 +83,8 @@ def expect_legal(actions, game):
     """Raise ValueError unless a game can begin with these actions."""
     board = game.new_position()
     for ply, action in enumerate(actions):
+        if board.game_end()[0]:  # a board of Gomoku itself takes more stones
+            raise ValueError("the game has ended before this action")
         if action != SWAP:
             board.do_move(action)
         elif game.in_place_of_a_stone == SWAP and ply == SWAP_STONES:
@@ -144,6 +153,9 @@ def read_begun(options, game):
 def board_of_weights(model):
     """Return the board (width, height, n_in_row) that a network was trained for."""
     width, height, _ = read_sizes(read_weights(model))
+    stated = stated_board(model, width, height)
+    if stated is not None:
+        return stated
     if width != height:
         raise UsageError(f"expected --board, because the weights in {model} are not for a square board")
     return width, height, 3 if width == 3 else min(5, width)
@@ -152,16 +164,20 @@ def board_of_weights(model):
 def sides_of(options):
     """Return what plays black and white, as `--black` and `--white` name it."""
     if options.black is None and options.white is None:
+        player = options.player or ("alpha_zero" if options.game == "gomoku" else "mcts")
+        for name, usual, users in USED_BY:
+            if getattr(options, name) != usual and player not in users:
+                raise UsageError(f"expected --player {' or '.join(users)} with --{name}; {player} ignores it")
         playouts = f"playouts={options.playouts}" if options.playouts is not None else ""
         ai = {
             "minimax": f"minimax:{options.engine}",
             "mcts": f"mcts:{playouts or 'playouts=1000'}",
             "alpha_zero": f"alphazero:{options.model}{'?' if playouts else ''}{playouts}",
-        }[options.player or ("alpha_zero" if options.game == "gomoku" else "mcts")]
+        }[player]
         return ("human", ai) if options.start == "human" else (ai, "human")
     if options.player is not None:
         raise UsageError("expected either --player or --black and --white; got both")
-    for name, usual in (("playouts", None), ("model", DEFAULT_MODEL), ("engine", DEFAULT_ENGINE), ("start", "human")):
+    for name, usual, _ in (*USED_BY, ("start", "human", ())):
         if getattr(options, name) != usual:
             raise UsageError(
                 f"expected no --{name} with --black or --white, which say who plays and how, such as mcts:playouts=400"
@@ -334,7 +350,7 @@ def make_session(options, language):
     people = []
     for number, (name, player, adviser) in enumerate(made, start=1):
         own = say(language, "you") if alone else say(language, "person", number=number)
-        people.append(Participant(name or own, player, adviser))
+        people.append(Participant(on_screen(name or own), player, adviser))
     black = 0
     if sides[1] == "human" and alone:  # the person's row comes first in the window
         people.reverse()
@@ -441,7 +457,13 @@ def main():
     try:
         with students_faults_as_sentences():
             play(parse())
-    except (UsageError, EngineError, ModuleNotFoundError) as error:
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in LATER_PACKAGES:
+            expect_packages("human_play.py", package)
+        print(f"human_play.py: {error}", file=sys.stderr)
+        return 2
+    except (UsageError, EngineError) as error:
         print(f"human_play.py: {error}", file=sys.stderr)
         return 2
     except EOFError:

@@ -103,10 +103,18 @@ class Board:
         # One byte for each point, bottom row first; the rim of empty points stops every walk along a line.
         size = (self.width + 2) * (self.height + 2)
         self._stones = {player: bytearray(size) for player in self.players}
+        self._seen = self.states  # the dict from which _stones was taken
         self._counted = 0  # the number of stones in _stones
+        self._newest = NO_MOVE  # the latest of them
+        self._newest_owner: int | None = None
+
+    def _recount_if_changed(self) -> None:
+        """Take the stones from `states` again if it is not what `do_move` left; this must cost next to nothing if it is."""
+        states = self.states
+        if len(states) != self._counted or states.get(self._newest) != self._newest_owner or states is not self._seen:
+            self._recount()
 
     def _recount(self) -> None:
-        """Take the stones from `states`, which is not what `do_move` left."""
         self._clear_stones()
         for move, player in self.states.items():
             self._set_stone(move, player)
@@ -155,6 +163,7 @@ class Board:
 
     def _set_stone(self, move: int, player: int) -> None:
         self._counted += 1
+        self._newest, self._newest_owner = move, player
         width, stones = self.width, self._stones[player]
         row = width + 2
         cell = (move // width + 1) * row + move % width + 1
@@ -192,27 +201,25 @@ class Board:
         """
         if len(self.states) != SWAP_STONES:
             raise ValueError(f"expected a swap with {SWAP_STONES} stones on the board; there are {len(self.states)}")
-        if len(self.states) != self._counted:
-            self._recount()
+        self._recount_if_changed()
         first, second = self.players
         other = {first: second, second: first, -1: -1}
         self.states = {move: other[player] for move, player in self.states.items()}
         for pair in self.states_sequence:
             pair[1] = other[pair[1]]
+        self._seen, self._newest_owner = self.states, self.states[self._newest]
         self._stones = {first: self._stones[second], second: self._stones[first]}
         self._winner = other[self._winner]
         self.current_player = other[self.current_player]
 
     def has_a_winner(self) -> tuple[bool, int]:
         """Return (True, player) if a player has n_in_row or more in a row, otherwise (False, -1)."""
-        if len(self.states) != self._counted:
-            self._recount()
+        self._recount_if_changed()
         return self._winner != -1, self._winner
 
     def game_end(self) -> tuple[bool, int]:
         """Return (whether the game is over, winner or -1); for a full board without a winner this is (True, -1)."""
-        if len(self.states) != self._counted:
-            self._recount()
+        self._recount_if_changed()
         if self._winner != -1:
             return True, self._winner
         return not self.availables, -1
@@ -228,8 +235,7 @@ class Board:
         holds all stones of the side to move; planes 3, 5 and 7 leave out its last 1, 2 and 3 moves. Plane 8 is all ones if the
         number of stones on the board is even, otherwise all zeros.
         """
-        if len(self.states) != self._counted:
-            self._recount()
+        self._recount_if_changed()
         width, row = self.width, self.width + 2
         own = self.current_player
         other = self.players[0] if own == self.players[1] else self.players[1]
@@ -254,6 +260,7 @@ class Board:
         twin.__dict__.update(self.__dict__)
         twin.players = self.players[:]
         twin.states = self.states.copy()
+        twin._seen = twin.states if self._seen is self.states else self._seen
         twin.availables = self.availables[:]
         twin.states_sequence = deque([pair[:] for pair in self.states_sequence], maxlen=HISTORY)
         twin._stones = {player: stones[:] for player, stones in self._stones.items()}

@@ -193,7 +193,7 @@ class GtpPlayer:
 
 
 def search(player: Any, board: Board) -> tuple[int, float | None]:
-    """Return the player's move and the move's mean value in [-1, 1] in the tree, for the side to move.
+    """Return the player's move and the move's mean value in [-1, 1] in the tree, for the side to move; None if it has no value.
 
     get_action may throw the tree away by calling `mcts.update_with_move`, so the root is saved before each such call.
     """
@@ -202,7 +202,7 @@ def search(player: Any, board: Board) -> tuple[int, float | None]:
     update_with_move = mcts.update_with_move
 
     def keep_root(last_move: int) -> None:
-        roots.append(mcts._root)
+        roots.append(getattr(mcts, "_root", None))
         update_with_move(last_move)
 
     mcts.update_with_move = keep_root
@@ -211,10 +211,20 @@ def search(player: Any, board: Board) -> tuple[int, float | None]:
     finally:
         mcts.update_with_move = update_with_move
     move = int(move)
-    nodes = [root._children[move] for root in [*roots, mcts._root] if move in root._children]
-    visited = [node for node in nodes if node._n_visits > 0]
-    # Q is for the player who moved into the node, the side to move at its parent, the root.
-    return move, float(np.reshape(visited[-1]._Q, -1)[0]) if visited else None
+    values = [value_at(root, move) for root in [*roots, getattr(mcts, "_root", None)]]
+    return move, next((value for value in reversed(values) if value is not None), None)
+
+
+def value_at(root: Any, move: int) -> float | None:
+    """Return the mean value of a root's move; None if it was not visited, or the tree cannot be read.
+
+    Q is for the player who moved into the node, the side to move at its parent, the root.
+    """
+    try:
+        node = root._children[move]
+        return float(np.reshape(node._Q, -1)[0]) if node._n_visits > 0 else None
+    except (AttributeError, LookupError, TypeError, ValueError):  # a student's tree, which may be of another kind
+        return None
 
 
 def even_move(net: Any, board: Board) -> int:

@@ -6,6 +6,7 @@ file is read.
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping
 from math import isqrt
@@ -142,6 +143,31 @@ def _state_dict(path: Path) -> dict[str, Any]:
         raise WeightsError(f"{expected}; its tensors are larger")
     # Drop torch's layer version metadata, which would make num_batches_tracked mandatory.
     return {str(key): tensor for key, tensor in state.items()}
+
+
+def stated_board(path: str | PathLike[str], width: int, height: int) -> tuple[int, int, int] | None:
+    """Return the board (width, height, n_in_row) that is stated beside a file of weights, which say less about it.
+
+    The manifest of an exported network and the settings of a run state it.
+
+    Args:
+        path: the file of weights.
+        width, height: the sides as `read_sizes` infers them, in any order.
+
+    Returns:
+        The board, or None if no file there states a board with these sides.
+    """
+    path = Path(path)
+    for file in (path.with_suffix(".json"), path.parent / "config.json", path.parent.parent / "config.json"):
+        try:
+            settings = json.loads(file.read_text(encoding="utf-8"))
+            board = settings.get("board") or [settings[name] for name in ("board_width", "board_height", "n_in_row")]
+            columns, rows, n_in_row = map(int, board)
+        except (OSError, ValueError, LookupError, AttributeError, TypeError):
+            continue  # it is about something else
+        if sorted((columns, rows)) == sorted((width, height)) and 1 <= n_in_row <= min(columns, rows):
+            return columns, rows, n_in_row
+    return None
 
 
 def without_idle_blocks(weights: StateDict) -> dict[str, Any]:

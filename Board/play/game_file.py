@@ -14,7 +14,7 @@ from pathlib import Path
 
 from Board.play.for_people import GameForPeople, Gomoku, Position
 from Board.rules import Board
-from common.errors import UsageError
+from common.errors import UsageError, reason_of
 from common.files import write_whole
 from common.harmless_text import on_screen
 from common.sgf import MOST_CHARACTERS, Node, main_line, write_node
@@ -93,8 +93,8 @@ def read_game(path: Path, game: GameForPeople | None = None) -> GameFile:
         if path.stat().st_size > 4 * MOST_CHARACTERS:
             raise UsageError(f"expected a game in SGF; {on_screen(str(path))} is too large for one")
         return from_text(path.read_text(encoding="utf-8-sig", errors="replace"), game)
-    except OSError as error:
-        raise UsageError(f"expected a game at {on_screen(str(path))}; it cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        raise UsageError(f"expected a game at {on_screen(str(path))}; it cannot be read: {reason_of(error)}") from error
     except UsageError as error:
         raise UsageError(f"{on_screen(str(path))}: {error}") from None
 
@@ -194,6 +194,7 @@ def save_game(game: GameFile, folder: Path) -> Path:
 def saved_games(folder: Path, most: int) -> list[Path]:
     """Return the games in the folder, newest first."""
     try:
-        return sorted(folder.glob("*.sgf"), key=lambda path: (-path.stat().st_mtime, path.name))[:most]
+        paths = [path for path in folder.glob("*.sgf") if path.is_file()]
+        return sorted(paths, key=lambda path: (-path.stat().st_mtime, path.name))[:most]
     except OSError:
         return []

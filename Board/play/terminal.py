@@ -154,7 +154,9 @@ class Terminal:
 
     def _wait(self, what: str, condition: Callable[[], bool]) -> None:
         """Tick until a condition holds, or the player's fault ends the game."""
-        with self._console.status(what):
+        from rich.text import Text
+
+        with self._console.status(Text(what)):  # a text of its own, because a name may look like rich's markup
             while not condition() and self.session.trouble is None:
                 self.session.tick()
                 time.sleep(POLL_S)

@@ -75,7 +75,8 @@ class Analysis:
         children: the moves, most visited first; each mean value is for the side to move in the position.
         line: the most visited moves, one after the other.
         black_value: in [-1, 1], for black: the mean value of the most visited move, or tanh(score / SCORE_SCALE) of the score
-            that an engine reports for the side to move; None if no move has been visited, or no score is reported.
+            that an engine reports for the side to move; None if no move has been visited, the mean is not finite, or no score
+            is reported.
         playouts: the number of visits of the position; 0 for an engine.
         words: what an engine reports about its search, in its own words; empty for a tree.
     """
@@ -96,7 +97,7 @@ def analyse(search: Any, black_is_to_move: bool) -> Analysis | None:
     if tree is None or not tree.children:
         return None
     best = tree.children[0]
-    value = max(-1.0, min(1.0, best.mean_value)) if best.visits else None
+    value = max(-1.0, min(1.0, best.mean_value)) if best.visits and math.isfinite(best.mean_value) else None
     if value is not None and not black_is_to_move:
         value = -value
     return Analysis(tree.children, tuple(most_visited_line(search, LINE_LENGTH)), value, tree.visits)

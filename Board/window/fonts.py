@@ -17,6 +17,7 @@ CHINESE = (
 )  # fmt: skip
 SIGNATURES = (b"\0\1\0\0", b"OTTO", b"true", b"ttcf")
 PROBE = "棋黑白获胜"
+UNASSIGNED = "\u0378"  # no font has this sign; a sign that a font lacks looks the same
 
 
 def find_font(language: str, chosen: str | None = None) -> str | None:
@@ -64,8 +65,12 @@ def _opens(path: str) -> bool:
 
 
 def _writes(path: str, signs: str) -> bool:
-    """Whether a font has these signs; one it lacks has no metrics."""
-    return _opens(path) and None not in pygame.font.Font(path, 12).metrics(signs)
+    """Whether a font has these signs."""
+    if not _opens(path):
+        return False
+    font = pygame.font.Font(path, 24)
+    unknown, *drawn = (pygame.image.tobytes(font.render(sign, True, (0, 0, 0)), "RGBA") for sign in (UNASSIGNED, *signs))
+    return unknown not in drawn
 
 
 class Pen:

@@ -10,6 +10,7 @@ from Board.window.scene import button_rows
 
 PANEL, LEAST_WIDTH, LEAST_HEIGHT = 324, 600, 470  # at scale 1
 LEAST_CURVE = 54
+LEAST_ROOM = 60  # pixels each way; of a window that was made smaller still, only a part can be seen
 # In a window more than TALL times as high as wide, the panel lies below the board.
 TALL, TALL_WIDTH, TALL_HEIGHT, PANEL_HEIGHT = 1.1, 400, 780, 440
 
@@ -83,21 +84,22 @@ def lay_out(
     in_place_of_a_stone: str | None = "swap",
 ) -> Layout:
     """Compute the places; in a small window everything shrinks, and in a tall one the panel lies below the board."""
-    is_tall = size[1] > TALL * size[0]
+    width, height = (max(LEAST_ROOM, length) for length in size)
+    is_tall = height > TALL * width
     least_width, least_height = (TALL_WIDTH, TALL_HEIGHT) if is_tall else (LEAST_WIDTH, LEAST_HEIGHT)
-    scale = max(0.4, min(scale, size[0] / least_width, size[1] / least_height))
+    scale = max(0.4, min(scale, width / least_width, height / least_height))
     gap = round(20 * scale)
     bar_width = round(12 * scale)
     border = 0.4 if is_cells else 1.9  # the wood beyond the outer lines, in units
     across, down = columns - 1 + border + (1 if is_cells else 0), rows - 1 + border + (1 if is_cells else 0)
     if is_tall:
-        free_w = size[0] - bar_width - 3 * gap
-        free_h = min(free_w / across * down, size[1] - 2 * gap - PANEL_HEIGHT * scale)
+        free_w = width - bar_width - 3 * gap
+        free_h = min(free_w / across * down, height - 2 * gap - PANEL_HEIGHT * scale)
         top = 2 * gap + round(free_h)
-        panel = pygame.Rect(gap, top, size[0] - 2 * gap, size[1] - gap - top)
+        panel = pygame.Rect(gap, top, width - 2 * gap, height - gap - top)
     else:
-        panel = pygame.Rect(size[0] - round(PANEL * scale), gap, round(PANEL * scale) - gap, size[1] - 2 * gap)
-        free_w, free_h = panel.x - bar_width - 3 * gap, size[1] - 2 * gap
+        panel = pygame.Rect(width - round(PANEL * scale), gap, round(PANEL * scale) - gap, height - 2 * gap)
+        free_w, free_h = panel.x - bar_width - 3 * gap, height - 2 * gap
     unit = max(6, int(min(free_w / across, free_h / down)))
     board = pygame.Rect(0, 0, int(unit * across), int(unit * down))
     board.center = (gap + max(board.width, free_w) // 2, gap + max(board.height, round(free_h)) // 2)

@@ -193,7 +193,7 @@ def second_column(pen: Pen, layout: Layout, rows: tuple[str, ...]) -> int:
 def list_box(layout: Layout, rows: int) -> pygame.Rect:
     """Return the place of a list with this many rows, title included."""
     px = layout.px
-    box = pygame.Rect(0, 0, min(px(480), layout.size[0] - px(30)), px(36) + rows * px(24))
+    box = pygame.Rect(0, 0, min(px(480), max(px(30), layout.size[0] - px(30))), px(36) + rows * px(24))
     box.center = (max(box.width // 2 + px(10), layout.board.centerx), layout.size[1] // 2)
     return box
 

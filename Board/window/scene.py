@@ -269,7 +269,8 @@ def _marks(analysis: Analysis, overlay: Overlay, session: Session, taken: set[Po
         elif overlay is Overlay.VISITS:
             text, tone = _short(child.visits), None
         else:
-            text, tone = f"{100 * child.mean_value:+.0f}", max(-1.0, min(1.0, child.mean_value))
+            value = child.mean_value
+            text, tone = f"{100 * value:+.0f}", max(-1.0, min(1.0, value)) if isfinite(value) else 0.0
         marks.append(Mark(point, text, share, tone))
     return tuple(marks)
 

@@ -27,6 +27,7 @@ from Board.window.layout import Layout, first_size, lay_out
 from Board.window.panel import Panel, list_row_at
 from Board.window.scene import Look, Overlay, Scene, make_scene
 from common.errors import UsageError
+from common.harmless_text import on_screen
 
 FRAMES_PER_SECOND = 30
 LOOK_EVERY_S = 0.25  # how often the tree of a running search is read
@@ -45,7 +46,7 @@ KEYS: dict[int, str] = {
 HELP = (
     ("N", "key_new"), ("X", "key_switch"), ("Z  U", "key_undo"), ("Y  R", "key_redo"), ("H", "key_hint"), ("W", "key_swap"),
     ("P", "key_pass"), ("P  Space", "key_pause"),
-    ("← →  Home End", "key_step"), ("Enter", "key_here"), ("S", "key_save"), ("O", "key_open"),
+    ("Left Right  Home End", "key_step"), ("Enter", "key_here"), ("S", "key_save"), ("O", "key_open"),
     ("C", "key_shot"), ("V", "key_overlay"), ("L", "key_line"), ("M", "key_numbers"), ("K", "key_coordinates"),
     ("F1", "key_help"),
 )  # fmt: skip
@@ -287,7 +288,7 @@ class Window:
             self._say("open_none", folder=self._short(self.folder))
             return
         language = self.look.language
-        names = (f"{number}\t{path.name}" for number, path in enumerate(self._files, start=1))
+        names = (f"{number}\t{on_screen(path.name)}" for number, path in enumerate(self._files, start=1))
         self._look(list_of=(say(language, "open_title"), *names, say(language, "open_how")))
 
     def _open_file(self, path: Path) -> None:

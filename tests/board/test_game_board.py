@@ -254,6 +254,27 @@ def test_a_stone_that_is_taken_back_by_hand_is_gone():
     assert board.game_end() == (False, -1)
 
 
+def test_stones_that_are_tried_out_by_hand_count_one_at_a_time():
+    board = new_board(3, 3, 3, [0, 8, 1, 5])
+    winners = {}
+    for point in list(board.availables):
+        for player in board.players:
+            board.states[point] = player
+            winners[point, player] = board.has_a_winner()[1]
+        del board.states[point]
+    assert {tried: winner for tried, winner in winners.items() if winner != -1} == {(2, 1): 1, (2, 2): 2}
+    assert board.game_end() == (False, -1)
+
+
+def test_a_board_that_gets_the_attributes_of_one_position_after_another_is_always_the_latest():
+    reused = new_board(3, 3, 3)
+    for moves in ([0, 3, 1, 4, 2], [0, 3, 1, 4, 8], [0, 8, 1, 4, 3], [3, 0, 4, 1, 5]):
+        board = new_board(3, 3, 3, moves)
+        with_attributes_of(board, reused)
+        assert reused.game_end() == board.game_end()
+        np.testing.assert_array_equal(reused.current_state(), board.current_state())
+
+
 def test_the_history_holds_the_last_eight_moves_newest_first():
     board = new_board(5, 5, 5, [0, 1])
     assert list(board.states_sequence) == [[1, 2], [0, 1]] + [[-1, -1]] * 6

@@ -58,6 +58,15 @@ def test_what_is_not_a_game_gets_a_sentence(text, words, tmp_path):
 def test_a_missing_file_gets_a_sentence(tmp_path):
     with pytest.raises(UsageError, match="cannot be read: No such file"):
         read_game(tmp_path / "game.sgf")
+    with pytest.raises(UsageError, match="cannot be read: embedded null"):
+        read_game(tmp_path / "a\0b.sgf")
+
+
+def test_what_cannot_be_opened_does_not_hide_the_saved_games(tmp_path):
+    path = save_game(GameFile(3, 3, 3, (4, 0)), tmp_path)
+    (tmp_path / "moved_away.sgf").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "folder.sgf").mkdir()
+    assert saved_games(tmp_path, 9) == [path]
 
 
 def test_saving_never_replaces_a_file(tmp_path):

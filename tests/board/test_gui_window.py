@@ -29,12 +29,10 @@ from Board.window.board_picture import (  # noqa: E402
     contrast,
     ink_on,
 )  # fmt: skip
-from Board.window.fonts import Pen, find_font  # noqa: E402
 from Board.window.layout import lay_out  # noqa: E402
 from Board.window.panel import second_column  # noqa: E402
 from Board.window.scene import Overlay, button_rows  # noqa: E402
 from Board.window.window import KEYS, Window  # noqa: E402
-from common.errors import UsageError  # noqa: E402
 
 
 @pytest.fixture
@@ -100,6 +98,7 @@ def test_the_columns_of_the_help_do_not_touch(open_window):
     window = open_window(new_session(None, None))
     press(window, pygame.K_F1)
     rows, px = window.look.list_of, window.layout.px
+    assert "".join(rows).isascii(), "pygame's own font has few other signs"
     beside = second_column(window._pen, window.layout, rows)
     assert min(beside - px(22) - window._pen.width(row.split("\t")[0], px(13.5)) for row in rows[1:]) >= px(12)
 
@@ -146,6 +145,19 @@ def test_after_resizing_the_board_fills_the_new_window(open_window):
         stone, wood = window.screen.get_at((x + off, y + off)), window.screen.get_at((x - window.layout.unit + off, y + off))
         assert sum(stone[:3]) < 200 < 350 < sum(wood[:3])
         assert window.screen.get_at((2, size[1] - 2))[:3] == TABLE
+
+
+@pytest.mark.parametrize("size", [(1, 1), (10, 10), (30, 900), (900, 30)])
+def test_a_window_that_is_made_too_small_to_read_goes_on(open_window, size):
+    window = open_window(new_session(None, None))
+    pygame.display.set_mode(size, pygame.RESIZABLE)
+    frames_until(window)
+    assert window.layout.size == size
+    press(window, pygame.K_F1)
+    pygame.display.set_mode((600, 470), pygame.RESIZABLE)
+    press(window, pygame.K_F1)
+    click(window, 1, 1)
+    assert window.session.board.states == {4: 1}
 
 
 def test_stones_crosses_rings_and_the_last_move_are_drawn_on_their_points(open_window):
@@ -263,6 +275,17 @@ def test_a_game_is_saved_stepped_through_and_opened_again(open_window, tmp_path)
     assert "expected a game in SGF" in scene(window).detail and window.session.live == 3
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_games_in_files_with_names_that_are_no_text_are_listed_and_opened(open_window, tmp_path):
+    with open(os.path.join(os.fsencode(tmp_path), "围棋.sgf".encode("gbk")), "w") as file:
+        file.write("(;SZ[3];B[aa])")
+    window = open_window(new_session(None, None))
+    press(window, pygame.K_o)
+    assert len(scene(window).list_of) == 3 and scene(window).list_of[1].endswith(".sgf")
+    press(window, pygame.K_1)
+    assert window.session.board.states == {6: 1}
+
+
 def test_every_key_of_the_help_does_something_at_any_time(open_window):
     player = Scripted(iter(range(9)))
     window = open_window(new_session(None, player))
@@ -365,6 +388,8 @@ def test_numbers_of_a_network_gone_wrong_are_shown_as_they_are(open_window, numb
         press(window, pygame.K_v)
         assert window.look.overlay is overlay
         assert len(scene(window).marks) >= 2 and (overlay is Overlay.VISITS or str(number) in scene(window).marks[0].text)
+    assert scene(window).marks[0].tone == 0, "neither good nor bad"
+    assert scene(window).value is None, "the bar shows no side as winning"
 
 
 @pytest.mark.parametrize(("size", "is_written"), [((640, 520), False), ((860, 620), True)])
@@ -457,22 +482,3 @@ def test_a_missing_screen_is_reported_where_sdl_would_draw_off_screen(tmp_path):
 def test_play_in_window_refuses_an_unknown_first_player():
     with pytest.raises(ValueError, match="start_player 0 or 1"):
         play_in_window(Board(width=3, height=3, n_in_row=3), Scripted([]), start_player=2)
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_file_that_is_no_font_gets_a_sentence(language, tmp_path):
-    path = tmp_path / "face.ttf"
-    path.write_text("no font")
-    for chosen in (path, tmp_path / "nothing.ttf"):
-        with pytest.raises(UsageError, match="expected a font"):
-            find_font(language, str(chosen))
-
-
-def test_long_sentences_are_broken_into_lines_that_fit():
-    pygame.font.init()
-    pen = Pen(None)
-    for text in ("an engine that has a lot to say about its end " * 4, "一" * 200, "x" * 200, ""):
-        lines = pen.lines(text, 14, 180, 3)
-        assert len(lines) <= 3 and all(pen.width(line, 14) <= 180 for line in lines)
-        assert not text or lines[-1].endswith("…")
-    assert pen.lines("short", 14, 180, 3) == ["short"]

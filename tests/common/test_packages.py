@@ -17,6 +17,7 @@ PROGRAMS = [
     (["Minimax/evaluate.py"], "numpy, tqdm"),
     (["Minimax/judge.py"], "numpy"),
     (["Minimax/ladder.py"], "numpy, tqdm"),
+    (["human_play.py"], "numpy"),
 ]
 
 
@@ -42,6 +43,15 @@ def test_a_program_starts_with_the_packages_that_it_names_and_no_others(program,
     code = f"{blocked}import runpy; sys.argv[1:] = ['--help']; {start}, run_name='__main__')"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "") and "usage" in done.stdout and "torch" in others
+
+
+@pytest.mark.parametrize(("options", "missing"), [((), "pygame"), (("--terminal",), "rich")])
+def test_what_a_game_of_people_is_shown_by_is_named_if_it_is_missing(options, missing):
+    blocked = f"import sys, runpy; sys.modules[{missing!r}] = None; "
+    game = ["human_play.py", "--black", "human", "--white", "human", *options]
+    code = f"{blocked}sys.argv = {game}; runpy.run_path('human_play.py', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 2 and f"; {missing} cannot be found: run source .venv/bin/activate" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["check", "warmup"])

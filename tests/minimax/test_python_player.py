@@ -108,6 +108,36 @@ def test_a_search_that_hides_its_tree_does_not_swap():
     assert SWAP not in [seat.answer((7, 7)), seat.answer((8, 8))]
 
 
+@pytest.mark.parametrize(
+    "root",
+    [
+        None,
+        SimpleNamespace(),
+        SimpleNamespace(_children=None),
+        SimpleNamespace(_children={1: SimpleNamespace(_Q=-1.0)}),
+        SimpleNamespace(_children={1: SimpleNamespace(_n_visits=3)}),
+        SimpleNamespace(_children={1: SimpleNamespace(_n_visits=3, _Q=None)}),
+    ],
+)
+def test_a_search_whose_tree_is_of_another_kind_does_not_swap(root):
+    class Hidden(Search):
+        def get_action(self, board, is_selfplay=False, print_probs_value=0):
+            self.mcts._root = root
+            self.mcts.update_with_move(-1)
+            return board.availables[0], None
+
+    seat = python_player.Seat(Hidden(), 1, 15)
+    assert [seat.answer((7, 7)), seat.answer((8, 8))] == [(0, 0), (1, 0)]
+
+
+def test_a_search_without_a_root_plays():
+    search = Search(-1)
+    search.mcts = SimpleNamespace(update_with_move=lambda last_move: None)
+    search.get_action = lambda board, **_: (search.mcts.update_with_move(-1), (board.availables[0], None))[1]
+    seat = python_player.Seat(search, 1, 15)
+    assert [seat.answer((7, 7)), seat.answer((8, 8))] == [(0, 0), (1, 0)]
+
+
 def test_blacks_second_stone_is_chosen_to_be_even_where_white_may_swap():
     for may_swap, second in ((True, (3, 9)), (False, (0, 0))):
         seat = python_player.Seat(Search(), 0, 15, opening=(7, 7), may_swap=may_swap, even_move=lambda board: 9 * 15 + 3)

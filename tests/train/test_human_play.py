@@ -18,8 +18,10 @@ import torch
 from game_records import game_record
 
 from arena.match.records import FORMAT
+from common.errors import UsageError
 from grader.judge.support.drawn_weights import random_weights
 from grader.pipeline.go_on import go_on
+from human_play import board_of_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = [f"{h},{w}" for h in range(3) for w in range(3)]
@@ -100,7 +102,7 @@ def test_a_recorded_game_is_opened_by_its_number(call, tmp_path):
         assert code == 2 and words in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("moves", ["4 4", "9", "-1", "4 x", "", "4 0.5", "swap", "4 0 swap"])
+@pytest.mark.parametrize("moves", ["4 4", "9", "-1", "4 x", "", "4 0.5", "swap", "4 0 swap", "0 3 1 4 2 5"])
 def test_a_position_that_cannot_be_gets_one_sentence(call, moves):
     code, _, err = call(*MCTS, "--board", "3x3x3", f"--position={moves}")
     assert code == 2 and err.startswith("human_play.py: expected --position as moves from 0 to 8") and err.count("\n") == 1
@@ -147,6 +149,18 @@ def test_convolutions_in_8_bit_integers_come_from_a_file_beside_the_weights(open
     (tmp_path / "3.model.int8").write_text("anything")
     code, _, err = call("human_play.py", "--terminal", "--device", "cpu", "--model", weights, stdin="")
     assert code == 2 and f"in {weights}.int8; it is damaged" in err
+
+
+def test_the_board_is_the_one_on_which_the_network_was_trained(tmp_path):
+    for name, board in (("3_3_3.model", (3, 3, 3)), ("5_5_4.model", (5, 5, 4)), ("15_15_5.pt", (15, 15, 5))):
+        assert board_of_weights(ROOT / "model" / name) == board
+    own = save_weights(tmp_path / "best.model", 4, 3, 1)
+    for settings in ("nothing", "[]", '{"board": [4, 4, 3]}', '{"board": [4, 3, 5]}', '{"n_in_row": 3}'):
+        (tmp_path / "config.json").write_text(settings)
+        with pytest.raises(UsageError, match="expected --board"):
+            board_of_weights(own)
+    (tmp_path / "config.json").write_text('{"board_width": 3, "board_height": 4, "n_in_row": 3}')
+    assert board_of_weights(own) == (3, 4, 3)
 
 
 def test_another_board_size_can_be_played(call):
@@ -324,6 +338,9 @@ def test_a_wrong_board_is_refused_in_a_sentence(refusal, player, board):
         (["--white", "mcts:", "--player", "mcts"], "expected either --player or --black and --white; got both"),
         (["--white", "mcts", "--playouts", "50"], "expected no --playouts with --black or --white"),
         (["--black", "human", "--start", "ai"], "expected no --start with --black or --white"),
+        (["--engine", "build/my_engine"], "expected --player minimax with --engine; alpha_zero ignores it"),
+        (["--player", "minimax", "--playouts", "50"], "expected --player alpha_zero or mcts with --playouts"),
+        (["--game", "nogo", "--model", "own.model"], "expected --player alpha_zero with --model; mcts ignores it"),
         (["--white", "human:anna"], "got 'human:anna'"),
         (["--game", "go", "--white", "human:anna"], "got 'human:anna'"),
         (["--white", "mcts:", "--open", "no_game.sgf"], "expected a game at no_game.sgf; it cannot be read"),

@@ -217,6 +217,13 @@ def test_a_network_is_looked_into(solution, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "search.html").is_file()
 
 
+def test_a_network_is_looked_into_on_the_board_of_its_run(solution, tmp_path, monkeypatch, capsys):
+    solution("reference")
+    monkeypatch.chdir(tmp_path)
+    assert main(["--model", str(ROOT / "model" / "5_5_4.model"), "--playouts", "20"]) == 0
+    assert "20 playouts on 5x5, 4 in a row" in capsys.readouterr().out
+
+
 def test_the_tree_is_drawn_to_the_depth_that_is_asked_for(solution, tmp_path, monkeypatch, capsys):
     solution("reference")
     monkeypatch.chdir(tmp_path)

@@ -29,7 +29,7 @@ from common.program_ends import Parser, run_program
 from common.search_tree import SeenNode
 from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
-from common.weights import read_sizes, read_weights
+from common.weights import read_sizes, read_weights, stated_board
 from training.exact import remembered
 from training.look.recorded_search import NewPlayer, Playout, first_playouts, is_for_the_player_to_move, searched_tree, turned
 from training.look.search_page import GENERATOR, Subject, render_search, render_tree
@@ -95,7 +95,8 @@ def make_searcher(options: argparse.Namespace) -> Searcher:
     def value_of(board: Board) -> float:
         return float(np.reshape(evaluate(board, *handles)[1], -1)[0])
 
-    return Searcher(new_player, value_of, f"{width}x{height}x{3 if width == 3 else min(5, width, height)}")
+    usual = width, height, 3 if width == 3 else min(5, width, height)
+    return Searcher(new_player, value_of, "{}x{}x{}".format(*(stated_board(options.model, width, height) or usual)))
 
 
 def look(options: argparse.Namespace) -> tuple[SeenNode, list[Playout], Subject]:
