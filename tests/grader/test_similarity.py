@@ -168,6 +168,7 @@ def test_a_lab_is_compared_by_its_own_files(tmp_path, compare):
     code, _, rows = compare(one, other, "--lab", "nogo")
     assert code == 1 and [(row["first"], row["second"], row["part"]) for row in rows] == [("one", "other", "Python")]
     assert (tmp_path / "out/jplag/submissions/one/NoGo").is_dir()
+    assert "engine" not in (tmp_path / "out" / INDEX).read_text(encoding="utf-8"), "students of this lab write none"
     compare(one, other)  # the main assignment does not collect these files
     assert not (tmp_path / "out/jplag/submissions/one/NoGo").exists()
 

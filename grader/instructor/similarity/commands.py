@@ -12,7 +12,7 @@ from grader.assignment import load_named
 from grader.instructor.similarity.comparison import library
 from grader.instructor.similarity.pages import INDEX, TABLE, require_place, write_jplag, write_pages
 from grader.instructor.similarity.study import compare_all
-from grader.instructor.similarity.works import read_handed_out, read_works
+from grader.instructor.similarity.works import parts_of, read_handed_out, read_works
 from grader.screen import Screen
 
 MOST_PAGES = 100
@@ -45,7 +45,7 @@ def similarity_command(options: argparse.Namespace) -> int:
             f"{len(works) - len(recent)}"
         )
     require_place(options.out)
-    study = compare_all(works, handed_out, screen)
+    study = compare_all(works, handed_out, parts_of(assignment), screen)
     for one in study.left_out:
         screen(f"{one.name} was not compared: {one.reason}")
     study.left_out[:0] = reading.left_out

@@ -17,7 +17,7 @@ from common.files import remove, write_whole
 from common.harmless_text import csv_cell, on_screen
 from grader.instructor.similarity.comparison import Passage, passages
 from grader.instructor.similarity.study import Pair, Study
-from grader.instructor.similarity.works import PARTS, Work
+from grader.instructor.similarity.works import Work
 
 TEMPLATES = Path(__file__).with_name("templates")
 INDEX, TABLE, JPLAG = "index.html", "pairs.csv", "jplag"
@@ -76,7 +76,7 @@ def write_pages(study: Study, works: Sequence[Work], out: Path, least: float, mo
         study=study,
         works=works,
         shown=shown,
-        parts=PARTS,
+        parts=study.parts,
         bands=bands(study),
         least=least,
         hidden=len(study.above(least)) - len(shown),
@@ -109,8 +109,12 @@ def write_if_new(path: Path, content: str) -> None:
 
 def bands(study: Study) -> list[Band]:
     """Return how many pairs there are in each tenth of the shares, from the highest one."""
-    tenth = {part: [min(int(pair.share * BANDS), BANDS - 1) for pair in study.pairs if pair.part == part] for part in PARTS}
-    return [Band(i / BANDS, (i + 1) / BANDS, tuple(tenth[part].count(i) for part in PARTS)) for i in reversed(range(BANDS))]
+    tenth = {
+        part: [min(int(pair.share * BANDS), BANDS - 1) for pair in study.pairs if pair.part == part] for part in study.parts
+    }
+    return [
+        Band(i / BANDS, (i + 1) / BANDS, tuple(tenth[part].count(i) for part in study.parts)) for i in reversed(range(BANDS))
+    ]
 
 
 def _table(study: Study, shown: Mapping[str, Pair]) -> str:

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from grader.instructor.similarity.comparison import LEAST, Common, Prints, TooLong, fingerprint_handed_out
-from grader.instructor.similarity.works import PARTS, LeftOut, Work, part_of, text_of
+from grader.instructor.similarity.works import LeftOut, Work, part_of, text_of
 from grader.pipeline.listeners import Announce
 
 T = TypeVar("T")
@@ -42,11 +42,13 @@ class Study:
     """The outcome of all comparisons.
 
     Attributes:
+        parts: what is compared of each submission.
         pairs: every pair that was compared, the largest share first.
         prints: label -> part -> what was compared.
         left_out: what was not compared.
     """
 
+    parts: tuple[str, ...]
     pairs: list[Pair] = field(default_factory=list)
     prints: dict[str, dict[str, Prints]] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -61,15 +63,16 @@ def joined(files: Mapping[str, str]) -> str:
     return "\n".join(files.values())
 
 
-def compare_all(works: Iterable[Work], handed_out: Mapping[str, bytes], announce: Announce) -> Study:
+def compare_all(works: Iterable[Work], handed_out: Mapping[str, bytes], parts: tuple[str, ...], announce: Announce) -> Study:
     """Compare all submissions.
 
     Args:
         handed_out: path -> content of the code that does not count.
+        parts: what is compared of each submission.
     """
-    study, works = Study(), list(works)
+    study, works = Study(parts), list(works)
     given: dict[str, set[int]] = {}
-    for part in PARTS:
+    for part in parts:
         announce(f"\rreading the handed-out {part} code")
         sources = {path: text_of(content) for path, content in handed_out.items() if part_of(path) == part}
         given[part], too_long = fingerprint_handed_out(sources, part)
@@ -80,7 +83,7 @@ def compare_all(works: Iterable[Work], handed_out: Mapping[str, bytes], announce
         study.prints[work.label] = dict(_prints_of(work, given, study.left_out))
     pairs = [(one, other) for one, other in combinations(works, 2) if not one.earlier]
     for one, other in _with_estimate(pairs, "comparing pair", announce):
-        for part in PARTS:
+        for part in parts:
             prints = study.prints[one.label].get(part), study.prints[other.label].get(part)
             if prints[0] is not None and prints[1] is not None:
                 study.pairs.append(Pair(one.label, other.label, part, other.earlier, prints[0].common(prints[1])))
@@ -90,13 +93,13 @@ def compare_all(works: Iterable[Work], handed_out: Mapping[str, bytes], announce
 
 def _prints_of(work: Work, given: Mapping[str, set[int]], left_out: list[LeftOut]) -> Iterator[tuple[str, Prints]]:
     """Yield part -> prints of each part that can be compared, and list the others."""
-    for part in PARTS:
+    for part, handed_out in given.items():
         files = work.files(part)
         if not files:
             left_out.append(LeftOut(work.label, f"{part}: nothing was handed in", by_hand=False))
             continue
         try:
-            prints = Prints(joined(files), part).without(given[part])
+            prints = Prints(joined(files), part).without(handed_out)
         except TooLong as error:
             left_out.append(LeftOut(work.label, f"{part}: {error}; compare it by hand"))
             continue

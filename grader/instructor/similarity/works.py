@@ -19,7 +19,6 @@ from grader.pipeline.listeners import Announce
 from grader.pipeline.submission import MAX_FILE_BYTES, Submission, read_submission, require_submissions
 
 ENGINE, PYTHON = "engine", "Python"
-PARTS = (ENGINE, PYTHON)
 MAX_LABEL = 80  # characters
 
 
@@ -64,6 +63,11 @@ class Reading:
 
     works: tuple[Work, ...]
     left_out: tuple[LeftOut, ...]
+
+
+def parts_of(assignment: Assignment) -> tuple[str, ...]:
+    """Return the parts that are compared; students of a lab write no engine."""
+    return (ENGINE, PYTHON) if assignment.engine_folder else (PYTHON,)
 
 
 def part_of(path: str) -> str:
