@@ -23,7 +23,7 @@ from grader.pipeline.judging import require_tests
 from grader.pipeline.listeners import Announce, Lines, Listener
 from grader.pipeline.order import Order
 from grader.pipeline.ray_grading import RayChecks
-from grader.pipeline.regrading import work_for
+from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, held, update_reports
@@ -66,7 +66,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         One row of the summary for each path, in order.
 
     Raises:
-        UsageError: two submissions have the same name, or another grader writes to the folder.
+        UsageError: two submissions have the same name, another grader writes to the folder, or it holds another assignment.
     """
     order = class_order.order
     names = [submission_name(path) for path in paths]
@@ -76,6 +76,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         )
     require_submissions(paths)
     with held(order.out), ExitStack() as stack:
+        require_same_assignment(names, order)
         require_compiler(order.assignment)
         require_tests(order.assignment)
         for opponent in order.assignment.opponents:
