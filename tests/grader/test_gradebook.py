@@ -181,7 +181,7 @@ def test_a_result_is_found_by_the_students_id_too_but_not_if_it_is_another_stude
     assert enter(course, tmp_path / "out", "--students", roster) == 2
     said = capsys.readouterr()
     assert "has 's2' as the id of one student and as the submission of another; nothing was written for it" in said.err
-    assert "have a result that cannot be read: s4 (dave_file)\n" in said.out
+    assert "has a result that cannot be read: s4 (dave_file)\n" in said.out
     assert {student for student, _ in rows(opened)} == {"s1"}
 
 
