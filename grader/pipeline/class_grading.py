@@ -167,9 +167,10 @@ class _ClassGrading:
         )
         if results.could_not_grade:
             say(f"{name}: could not be graded, so a person has to look: {together(results.could_not_grade)}.")
+        marks = f"; {results.awaiting_marks:g} points are still to be marked by a person" if results.awaiting_marks else ""
         say(
             f"{name}: {results.points:g} of {results.max_program_points:g} program points in "
-            f"{time.monotonic() - started:.0f} s; {results.awaiting_marks:g} points are still to be marked by a person."
+            f"{time.monotonic() - started:.0f} s{marks}."
         )
         say(f"Report: {folder / 'report.html'}")
         return summary_row(results, remarks), is_whole

@@ -99,6 +99,11 @@ def test_the_results_of_another_assignment_are_left_alone(pack, runs, grade, res
     assert runs == ["ada"] and results("ada")["assignment"] == "gomoku"
 
 
+def test_a_lab_without_marks_leaves_none_to_a_person(pack, runs, grade):
+    archive = pack(".zip", WORK, "ada")
+    assert "0 points are" not in grade(archive, "--lab", "nogo")[1]
+
+
 def test_an_altered_result_is_kept_and_graded_again(pack, runs, grade, results, tmp_path):
     path = pack(".zip", WORK, "ada")
     grade(path)
