@@ -246,13 +246,14 @@ def _without_result(roster: Sequence[Student], entered: Sequence[str], unread: S
     rest = [student for student in roster if student.id not in entered]
     unreadable = [student for student in rest if student.id in unread or student.submission in unread]
     kinds = {
-        "have a result that cannot be read": unreadable,
-        "have no result": [student for student in rest if student not in unreadable],
+        "a result that cannot be read": unreadable,
+        "no result": [student for student in rest if student not in unreadable],
     }
-    for words, found in kinds.items():
+    for what, found in kinds.items():
         if found:
             names = (f"{s.id} ({s.submission})" if s.submission != s.id else s.id for s in found)
-            yield f"{len(found)} of the {len(roster)} students on the roster {words}: {', '.join(names)}"
+            have = "has" if len(found) == 1 else "have"
+            yield f"{len(found)} of the {len(roster)} students on the roster {have} {what}: {', '.join(names)}"
 
 
 def _line(student: Student, entry: GradebookEntry, kept: list[str]) -> str:

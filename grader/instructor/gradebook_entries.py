@@ -104,7 +104,10 @@ def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
     results = read_finished(path, assignment)
     program = {verdict.id: verdict for verdict in results.program}
     points = {check.id: check.points for check in assignment.checks}
-    if {verdict.id: verdict.max_points for verdict in results.program} != points:
+    graded = {verdict.id: verdict.max_points for verdict in results.program}
+    if graded.items() < points.items():
+        raise UsageError(f"{path} holds {len(graded)} of {len(points)} checks: give the same grade command without --only")
+    if graded != points:
         raise UsageError(f"{path} was graded with other checks or points than assignment.toml has now; grade it again")
     return GradebookEntry(
         path=path,
@@ -125,7 +128,10 @@ def read_finished(path: Path, assignment: Assignment) -> Results:
     """
     results = read_results(path)
     if results.assignment != assignment.id:
-        raise UsageError(f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}")
+        raise UsageError(
+            f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}, "
+            f"for which marks and give-back take --lab {results.assignment}"
+        )
     return results
 
 

@@ -24,7 +24,7 @@ from grader.pipeline.listeners import Announce, Lines, Listener
 from grader.pipeline.opponents import build_opponent
 from grader.pipeline.order import Order
 from grader.pipeline.ray_grading import RayChecks
-from grader.pipeline.regrading import work_for
+from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, held, update_reports
@@ -67,7 +67,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         One row of the summary for each path, in order.
 
     Raises:
-        UsageError: two submissions have the same name, or another grader writes to the folder.
+        UsageError: two submissions have the same name, another grader writes to the folder, or it holds another assignment.
     """
     order = class_order.order
     names = [submission_name(path) for path in paths]
@@ -77,6 +77,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         )
     require_submissions(paths)
     with held(order.out), ExitStack() as stack:
+        require_same_assignment(names, order)
         require_compiler(order.assignment)
         require_tests(order.assignment)
         for opponent in order.assignment.opponents:
@@ -168,10 +169,10 @@ class _ClassGrading:
         )
         if results.could_not_grade:
             say(f"{name}: could not be graded, so a person has to look: {together(results.could_not_grade)}.")
-        rest = f"; {results.awaiting_marks:g} points are still to be marked by a person" if self.order.assignment.marks else ""
+        marks = f"; {results.awaiting_marks:g} points are still to be marked by a person" if results.awaiting_marks else ""
         say(
             f"{name}: {results.points:g} of {results.max_program_points:g} program points in "
-            f"{time.monotonic() - started:.0f} s{rest}."
+            f"{time.monotonic() - started:.0f} s{marks}."
         )
         say(f"Report: {folder / 'report.html'}")
         return summary_row(results, remarks), is_whole

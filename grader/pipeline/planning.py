@@ -26,7 +26,7 @@ from grader.pipeline.class_progress import in_words
 from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.machine_speed import machine_speed
 from grader.pipeline.order import Order
-from grader.pipeline.regrading import work_for
+from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.results import RESULTS, Results, read_results
 from grader.pipeline.submission import read_submission, require_submissions, submission_name
 
@@ -136,10 +136,12 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
     """Yield the plan for these submissions: how much is left to do, and how long that takes with each profile.
 
     Raises:
-        UsageError: there is no compiler, nothing is at a path, or the only one holds a whole class.
+        UsageError: there is no compiler, nothing is at a path, the only one holds a whole class, or the results are those of
+            another assignment.
     """
     assignment, out = order.assignment, order.out
     require_submissions(paths)
+    require_same_assignment(map(submission_name, paths), order)
     require_compiler(assignment)
     checks: list[list[str]] = []
     finished = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -51,7 +51,10 @@ def work_for(submission: Submission, order: Order, folder: Path) -> Work:
     checks = tuple(check.id for check in order.assignment.checks)
     same = identities.get(replace(record.identity, checks=checks))
     if order.seed not in (None, results.seed):
-        return fresh if order.again or same is None else Work(order, finished=results)
+        if same is not None and not order.again:
+            return Work(order, finished=results)
+        changes = (*differing(folder, Identity.of(submission, order)), "the seed, which all checks of a run share")
+        return replace(fresh, reason=", ".join(changes))
     regrade = order.regrade
     if regrade is None and order.whole_match and not results.whole_match:
         regrade = Regrade(only=order.assignment.long_checks.get("match", ()))
@@ -62,6 +65,17 @@ def work_for(submission: Submission, order: Order, folder: Path) -> Work:
     if same is not None and record.regrade == str(regrade) and not order.again:
         return Work(order, finished=results)
     return _regraded(submission, replace(order, regrade=regrade), folder, results, regrade)
+
+
+def require_same_assignment(names: Iterable[str], order: Order) -> None:
+    """Raise a UsageError if the folder of a submission holds a run of another assignment, as where `--lab` was forgotten."""
+    for name in names:
+        record = RunRecord.read(order.out / name)
+        if record is not None and record.identity.assignment not in ("", order.assignment.id):
+            raise UsageError(
+                f"expected runs of the assignment {order.assignment.id!r} in {order.out}; {name} was graded there as "
+                f"{record.identity.assignment!r}: give --lab {record.identity.assignment}, or another folder after --out"
+            )
 
 
 def _regraded(submission: Submission, order: Order, folder: Path, results: Results, regrade: Regrade) -> Work:

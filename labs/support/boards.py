@@ -75,9 +75,9 @@ class LabPosition:
         moves = [step for step in self.moves[:plies] if isinstance(step, int)]
         if not moves:
             return f"On an empty {self.size} board{' where player 2 begins' * self.start_player}"
-        shown = ", ".join(map(str, moves[-SHOWN_MOVES:]))
+        shown = ("..., " if len(moves) > SHOWN_MOVES else "") + ", ".join(map(str, moves[-SHOWN_MOVES:]))
         board = f"{self.size} board{' where player 2 began,' * self.start_player}"
-        return f"On a {board} after the moves {'..., ' if len(moves) > SHOWN_MOVES else ''}{shown}"
+        return f"On a {board} after the moves [{shown}]"
 
 
 @dataclass(frozen=True)

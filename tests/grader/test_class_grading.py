@@ -90,6 +90,20 @@ def test_another_seed_than_the_finished_one_is_said_and_needs_again(pack, runs, 
     assert (results("ada")["seed"], results("ada", "earlier/1")["seed"]) == (7, 5)
 
 
+@pytest.mark.parametrize("plan", [(), ("--plan",)], ids=["grade", "plan"])
+def test_the_results_of_another_assignment_are_left_alone(pack, runs, grade, results, plan):
+    archive = pack(".zip", WORK, "ada")
+    grade(archive)
+    code, _, err = grade(archive, "--lab", "nogo", "--again", *plan)
+    assert code == 2 and "ada was graded there as 'gomoku': give --lab gomoku, or another folder after --out" in err
+    assert runs == ["ada"] and results("ada")["assignment"] == "gomoku"
+
+
+def test_a_lab_without_marks_leaves_none_to_a_person(pack, runs, grade):
+    archive = pack(".zip", WORK, "ada")
+    assert "0 points are" not in grade(archive, "--lab", "nogo")[1]
+
+
 def test_an_altered_result_is_kept_and_graded_again(pack, runs, grade, results, tmp_path):
     path = pack(".zip", WORK, "ada")
     grade(path)

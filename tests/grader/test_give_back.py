@@ -347,6 +347,9 @@ def test_the_scheme_is_the_one_that_the_marks_name(a_class, assignment, capsys):
     assert "30 of 40" in page
     assert a_class("--scheme", "win_rate") == 2
     assert f"expected --scheme capped, by which {a_class.marks} was totalled; got 'win_rate'" in capsys.readouterr().err
+    write_marks(a_class.marks, assignment, [(*row[:3], row[3] | {"scheme": "points"}) for row in a_class.rows])
+    assert a_class() == 2
+    assert "expected the scheme points, by which" in (err := capsys.readouterr().err) and "give --lab or --course as for" in err
     write_marks(a_class.marks, assignment, [*named[:-1], (*a_class.rows[-1][:3], {"scheme": "win_rate"})])
     assert a_class() == 2
     assert "expected the marks of one scheme in" in capsys.readouterr().err

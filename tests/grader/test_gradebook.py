@@ -45,8 +45,8 @@ def test_a_result_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, as
     refused("has no checksum", text='{"assignment": "gomoku", "checks": 3}')
     refused("was altered after the grading", text=whole.replace('"points": 30', '"points": 29'))
     refused("lacks or misspells", lambda d: d.update(checks=3))
-    refused("belongs to 'chess'", lambda d: d.update(assignment="chess"))
-    refused("other checks or points", lambda d: d["checks"].pop(0))
+    refused("belongs to 'chess', for which marks and give-back take --lab chess", lambda d: d.update(assignment="chess"))
+    refused("holds 24 of 25 checks: give the same grade command without --only", lambda d: d["checks"].pop(0))
     refused("other checks or points", lambda d: d["checks"][0].update(max_points=5))
     refused("lacks or misspells", lambda d: d["checks"][0].update(points=1000))
     refused("lacks or misspells", lambda d: d["checks"][0].update(points=float("nan")))
@@ -181,7 +181,7 @@ def test_a_result_is_found_by_the_students_id_too_but_not_if_it_is_another_stude
     assert enter(course, tmp_path / "out", "--students", roster) == 2
     said = capsys.readouterr()
     assert "has 's2' as the id of one student and as the submission of another; nothing was written for it" in said.err
-    assert "have a result that cannot be read: s4 (dave_file)\n" in said.out
+    assert "has a result that cannot be read: s4 (dave_file)\n" in said.out
     assert {student for student, _ in rows(opened)} == {"s1"}
 
 

@@ -167,7 +167,8 @@ def test_verdicts_drawn_with_another_seed_are_not_mixed(pack, ran, grade, result
     grade(path, "--seed", "5")
     code, _, err = grade(path, "--only", "network", "--seed", "7")
     assert code == 2 and "was graded with seed 5: to grade it with seed 7 as well, add --again" in err
-    grade(path, "--only", "network", "--seed", "7", "--again")
+    said = grade(path, "--only", "network", "--seed", "7", "--again")[1]
+    assert "is graded again because this has changed: the seed, which all checks of a run share." in said
     assert len(ran[1]) == EVERYTHING and results("ada")["seed"] == 7
 
 

@@ -14,7 +14,7 @@ from grader.confinement.sandbox import find_sandbox
 from grader.instructor import trust
 from labs.go.trusted import families as go_families
 from labs.nogo.trusted import families as nogo_families
-from labs.support.boards import Tally
+from labs.support.boards import LabPosition, Tally
 from labs.support.tables import table_in, table_of
 
 pytestmark = pytest.mark.usefixtures("checks_run_here")
@@ -68,6 +68,13 @@ def test_a_board_of_ours_plays_by_its_table_as_by_the_rules(lab, family, positio
                 kept.states != given.states or kept.last_move != given.last_move or kept.current_player != given.current_player
             )
         assert given.game_end() == ours.game_end() and given.availables == []
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, "On an empty 4x3 board"), (2, "after the moves [0, 1]")])
+def test_a_message_keeps_the_moves_before_a_position_apart_from_what_follows(count, shown):
+    position = LabPosition("Go.board.Board", {"width": 4, "height": 3}, tuple(range(13)))
+    assert position.after(count).endswith(shown)
+    assert position.after(13).startswith("On a 4x3 board after the moves [..., 1, 2") and position.after(13).endswith(", 12]")
 
 
 class Used:

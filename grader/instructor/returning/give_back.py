@@ -11,7 +11,7 @@ from grader.assignment import Assignment, load_named
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor.collecting.record import Record, read_record
 from grader.instructor.marking.items import Items
-from grader.instructor.marking.schemes import SCHEME, load_scheme
+from grader.instructor.marking.schemes import SCHEME, SCHEMES, load_scheme
 from grader.instructor.notebook import load_rubric
 from grader.instructor.returning.anonymous import Anonymiser
 from grader.instructor.returning.class_page import render_class_page
@@ -159,13 +159,18 @@ def _scheme_of(rows: Sequence[MarksRow], order: GiveBackOrder) -> str:
     """Return the name of the scheme that the marks were totalled by; empty for that of `load_scheme`.
 
     Raises:
-        UsageError: the marks name several schemes, or another one than the order.
+        UsageError: the marks name several schemes, another one than the order, or one that this course does not have.
     """
     named = sorted({row.remarks[SCHEME] for row in rows} - {""})  # none in a table that an older version wrote
     if len(named) > 1:
         raise UsageError(f"expected the marks of one scheme in {order.marks}; got {', '.join(named)}")
     if named and order.scheme not in ("", *named):
         raise UsageError(f"expected --scheme {named[0]}, by which {order.marks} was totalled; got {order.scheme!r}")
+    if named and not (order.course / SCHEMES / f"{named[0]}.toml").is_file():
+        raise UsageError(
+            f"expected the scheme {named[0]}, by which {order.marks} was totalled, in {order.course / SCHEMES}; "
+            "it is not there: give --lab or --course as for marks"
+        )
     return order.scheme or (named[0] if named else "")
 
 
