@@ -97,7 +97,7 @@ MISTAKES = {
     "a check named twice": ('id = "minimax.protocol"', 'id = "minimax.build"', "twice: minimax.build"),
     "a mark named as a check": ('id = "code_review"', 'id = "network.load"', "twice: network.load"),
     "a mark named as a part of the checks": ('id = "code_review"', 'id = "minimax"', "no part of the checks has; got minimax"),
-    "a profile that check uses, renamed": ("[profiles.check]", "[profiles.chek]", "a profile check, which python -m"),
+    "a profile that check uses, renamed": ("[profiles.check]", "[profiles.own]", "a profile check, which python -m"),
     "a profile that grade uses, renamed": ("[profiles.quick]", "[profiles.quik]", "grader grade uses; got quik, full"),
     "a step that is no pair": ("[2, 0.8]", "[2]", "changed.toml"),
     "a number that is a word": ("compile_limit_s = 120", 'compile_limit_s = "soon"', "soon"),

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ import torch
 from alphago_tools import BOARD, after, row_maker, write_played_games
 
 from games.gomoku.batch import GomokuBatch
-from games.gomoku.rules import GomokuRules
-from games.nogo.rules import NoGoRules
 from training.alphago import mixed, reinforce
 from training.alphago.__main__ import STAGES, main
 from training.alphago.config import ROLLOUTS, StagesConfig
@@ -30,7 +27,6 @@ from training.supervised.dataset import load_positions
 from training.supervised.learning import Training
 from training.supervised.settings import CallError
 
-CONFIGS = Path(__file__).resolve().parents[2] / "training" / "configs"
 SUPERVISED = """
 size = 4
 depths = [[0, 1]]
@@ -493,10 +489,3 @@ def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin):
     training.save()
     with pytest.raises(CallError, match="it started from"):
         begin("run")
-
-
-def test_the_configurations_that_are_shipped_can_be_read():
-    config = StagesConfig.read(CONFIGS / "alphago_9.toml")
-    assert config.rules == GomokuRules(9, 9, 5) and config.search.lambdas == [0.0, 0.5, 1.0]
-    for size in (5, 7):
-        assert StagesConfig.read(CONFIGS / f"alphago_nogo_{size}.toml").rules == NoGoRules(size, size)

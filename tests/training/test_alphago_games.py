@@ -230,3 +230,11 @@ def test_the_stages_know_games_by_their_protocol_alone(folder):
     sources = [path.read_text() for path in (ROOT / "training" / folder).glob("*.py")]
     imported = {module for text in sources for module in re.findall(r"^\s*(?:from|import) (games[\w.]*)", text, re.MULTILINE)}
     assert imported == {"games.protocol", "games.catalog"}
+
+
+def test_the_configurations_that_are_shipped_can_be_read():
+    configs = {path.stem: StagesConfig.read(path) for path in sorted((ROOT / "training" / "configs").glob("alphago_*.toml"))}
+    games = {name: config.rules for name, config in configs.items()}
+    nogo = {f"alphago_nogo_{size}": rules_of("nogo", size, size) for size in (5, 7)}
+    assert games == {"alphago_9": rules_of("gomoku", 9, 9, n_in_row=5), **nogo}
+    assert all(config.search.lambdas == [0.0, 0.5, 1.0] for config in configs.values())
