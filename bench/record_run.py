@@ -63,18 +63,24 @@ def alphago_record(run: Path, games: Path, cpu_s: int | None = None) -> Record:
     return {"command": command, "machine": _here(), "teacher": teacher, **stages}
 
 
-def alphago_seeds_record(runs: Sequence[Path], games: Path) -> Record:
+def alphago_seeds_record(runs: Sequence[Path], games: Path, config: str) -> Record:
     """Return the record of AlphaGo's stages without a rollout policy, one run for each seed.
+
+    Args:
+        runs: the folders of the runs.
+        games: the teacher's games.
+        config: the file of settings of the runs.
 
     Raises:
         UsageError: a stage is not finished.
         GamesError: the games of the teacher or of a run cannot be read.
     """
+    stages_run = [stage for stage in STAGES if stage != "rollout"]
     rows = []
     for run in runs:
-        stages = {stage: read_json(run / stage / "result.json") for stage in STAGES if stage != "rollout"}
+        stages = {stage: read_json(run / stage / "result.json") for stage in stages_run}
         rows.append({"seed": next(read_games(str(run / "value" / "games.jsonl")))["seed"], **stages})
-    command = [f"python -m training.alphago {stage} --run RUN --seed SEED" for stage in STAGES if stage != "rollout"]
+    command = [f"python -m training.alphago {stage} --config {config} --run RUN --seed SEED" for stage in stages_run]
     rows.sort(key=lambda row: row["seed"])
     return {"command": command, "machine": _here(), "teacher": games_summary(str(games)), "rows": rows}
 
@@ -170,6 +176,7 @@ def main(arguments: list[str] | None = None) -> int:
         "runs", type=Path, nargs="+", metavar="RUN", help="a folder for each seed, such as runs/alphago_nogo_7_1"
     )
     seeds.add_argument("--games", type=Path, required=True, metavar="FILE", help="the teacher's games")
+    seeds.add_argument("--config", default="training/configs/alphago_nogo_7.toml", metavar="FILE", help="settings of the runs")
     selfplay = kinds.add_parser("selfplay", help="self-play on 3x3")
     selfplay.add_argument("run", type=Path, help="folder of the run, such as runs/ttt")
     muzero = kinds.add_parser("muzero", help="MuZero on 3x3")
@@ -186,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.kind == "alphago":
             record = alphago_record(options.run, options.games, options.teacher_cpu_s)
         elif options.kind == "alphago-seeds":
-            record = alphago_seeds_record(options.runs, options.games)
+            record = alphago_seeds_record(options.runs, options.games, options.config)
         elif options.kind == "muzero":
             command = muzero_command(read_muzero_settings(options.runs[0]))
             record = muzero_record(options.runs, command, earlier_record(options.record, command))
