@@ -64,7 +64,7 @@ inline std::string read_arguments(const std::vector<std::string> &arguments, std
         call += " [" + option.name + " N]";
         names += (names.empty() ? "" : ", ") + option.name;
     }
-    if (arguments.size() % 2 == 0) {
+    if (arguments.size() % 2 == 0 || arguments[0].empty() || arguments[0][0] == '-') {
         return "expected " + call;
     }
     file = arguments[0];

@@ -74,6 +74,11 @@ def test_a_wrong_call_gets_one_sentence_and_leaves_the_file_alone(teacher, lesso
     assert lessons.read_bytes() == before
 
 
+def test_an_option_is_no_file(teacher, tmp_path):
+    done = subprocess.run([teacher, "--help"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stderr.startswith("teacher: expected FILE [--size N]") and not list(tmp_path.iterdir())
+
+
 def test_games_of_the_teacher_are_read(lessons):
     train, held_back = load_positions([str(lessons)], NoGoRules(5, 5), 0.9, 600)
     assert len(train) > 50 and len(held_back) > 5 and {*held_back.game.tolist()} == {2}
