@@ -67,8 +67,9 @@ def test_each_switch_gets_the_cpu_time_of_the_plain_run_and_nothing_is_done_twic
 
 
 def test_switches_that_cannot_work_are_refused_before_anything_is_trained(tmp_path):
-    with pytest.raises(UsageError, match="expected --search puct with --forced-playouts-k; got gumbel"):
-        call(tmp_path, "--settings", "--search gumbel", "--switches", "openings", "forced")
+    for switch, option in (("forced", "--forced-playouts-k"), ("sharpened", "--sharpened-targets")):
+        with pytest.raises(UsageError, match=f"expected --search puct with {option}; got gumbel"):
+            call(tmp_path, "--settings", "--search gumbel", "--switches", "openings", switch)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,8 +13,8 @@ from training.search.puct import PuctSearch, PuctSettings, draw_moves, visit_pol
 SIZES = [(3, 3, 3), (5, 4, 4), (4, 6, 3), (6, 6, 4)]
 
 
-def make_search(games, points, evaluate, n_playout, c_puct=5.0, seed=1, first_n_moves=4):
-    settings = PuctSettings(playouts=n_playout, c_puct=c_puct, first_n_moves=first_n_moves)
+def make_search(games, points, evaluate, n_playout, c_puct=5.0, seed=1, first_n_moves=4, **others):
+    settings = PuctSettings(playouts=n_playout, c_puct=c_puct, first_n_moves=first_n_moves, **others)
     return PuctSearch(games, points, evaluate, settings, np.random.default_rng(seed))
 
 
@@ -273,6 +273,15 @@ def test_the_first_moves_of_self_play_are_drawn_and_later_ones_are_the_most_visi
         decisions = make_search(200, 16, fixed_evaluator(16), 30, **settings).decide(boards, is_selfplay=later)
         best = decisions.visits.max(axis=1)
         assert (decisions.visits[np.arange(200), decisions.moves] == best).all()
+
+
+def test_sharpened_targets_are_one_move_once_moves_are_no_longer_drawn_and_the_visit_shares_before(fixed_evaluator):
+    boards = boards_after(4, 4, 4, [0, 5])
+    for first_n_moves in (3, 2):
+        search = make_search(1, 16, fixed_evaluator(16), 30, first_n_moves=first_n_moves, sharpened_targets=True)
+        decisions = search.decide(boards, is_selfplay=True)
+        learnt = decisions.visits == decisions.visits.max() if first_n_moves == 2 else decisions.visits
+        assert (decisions.visits > 0).sum() > 1 and np.allclose(decisions.policies, learnt / learnt.sum())
 
 
 def test_moves_are_drawn_as_often_as_they_are_probable_and_never_where_they_are_not():

@@ -93,6 +93,8 @@ class PuctSettings:
         search_depth: Go only: the depth limit of a search that plays on after two passes (`games.go.position`); 0 for a search
             whose games end as real ones do.
         forced_playouts_k: k of the forced playouts; 0 to force none.
+        sharpened_targets: whether the policies of self-play are the distributions that the moves are drawn from, almost one-hot
+            at a low temperature, as many solutions of the course return them. Otherwise they are the visit shares.
         leaves: the number of playouts in each tree whose new nodes form one batch for the network. More than 1 is faster with
             few games (`training.search.tree`), and each of these playouts is chosen without the values of the others.
     """
@@ -104,6 +106,7 @@ class PuctSettings:
     q_scale: Literal["none", "tree", "siblings"] = "none"
     search_depth: int = 0
     forced_playouts_k: float = 0.0
+    sharpened_targets: bool = False
     leaves: int = 1
 
 
@@ -132,15 +135,16 @@ class PuctSearch:
     def decide(self, boards: PositionBatch, is_selfplay: bool, fast_playouts: int | None = None) -> Decisions:
         """See LockstepSearch. Self-play adds noise at the roots, and draws moves at the temperature of their number.
 
-        The policies are always the visit shares, regardless of the temperature at which the moves are drawn. Where playouts
-        were forced, both come from the pruned visits.
+        The policies are the visit shares, regardless of the temperature at which the moves are drawn, unless the settings ask
+        for sharpened targets. Where playouts were forced, both come from the pruned visits.
         """
         explores = is_selfplay and fast_playouts is None
         self.run(boards, explores, fast_playouts)
         visits, rows = self.root_visits(), self.trees.root_rows(self._games)
         learnt = self._pruned(rows) if explores and self._settings.forced_playouts_k else visits
         chances = visit_policies(learnt, boards.legal, self._temperature(boards.length, is_selfplay))
-        policies = visit_policies(learnt, boards.legal, np.ones(len(visits)))
+        sharpened = is_selfplay and self._settings.sharpened_targets
+        policies = chances if sharpened else visit_policies(learnt, boards.legal, np.ones(len(visits)))
         means = np.where(visits > 0, self.trees.mean_value[rows], 0.0)
         values = (visits * means).sum(axis=1) / np.maximum(1, visits.sum(axis=1))
         return Decisions(draw_moves(chances, self._rng), policies, visits, values)

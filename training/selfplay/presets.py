@@ -64,6 +64,8 @@ class RunConfig:
         first_n_moves: the number of moves at the start of a self-play game that PUCT draws at temperature 1.
         cooling_moves: the number of moves after these over which PUCT lets the temperature fall to 0.
         forced_playouts_k: PUCT only: k of KataGo's forced playouts, for which it has 2; 0 to force none.
+        sharpened_targets: PUCT only: whether the policy learns the distribution that each move was drawn from, rather than the
+            visit shares.
         full_share: playouts capped at random: the share of moves that are searched with `playouts` and learnt from.
         fast_playouts: the number of playouts of the other moves, without noise.
         opening_stones: a game of self-play begins with 1 to this many random moves; 0 for games from the empty board alone.
@@ -114,6 +116,7 @@ class RunConfig:
     first_n_moves: int = 12
     cooling_moves: int = 0
     forced_playouts_k: float = 0.0
+    sharpened_targets: bool = False
     full_share: float = 1.0
     fast_playouts: int = 8
     opening_stones: int = 0
@@ -157,6 +160,7 @@ class RunConfig:
             self.cooling_moves,
             search_depth=self.search_depth,
             forced_playouts_k=self.forced_playouts_k,
+            sharpened_targets=self.sharpened_targets,
         )
 
     def selfplay_settings(self) -> SelfPlaySettings:
@@ -199,6 +203,8 @@ class RunConfig:
             )
         if self.forced_playouts_k and self.search == "gumbel":
             raise UsageError("expected --search puct with --forced-playouts-k; got gumbel, which has no noise")
+        if self.sharpened_targets and self.search == "gumbel":
+            raise UsageError("expected --search puct with --sharpened-targets; got gumbel, which learns from no visits")
         if self.search_depth == 1:
             raise UsageError("expected --search-depth 0, or at least 2; got 1")
         if self.game == "gomoku" and min(self.board_width, self.board_height) < self.n_in_row:
