@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from common.errors import UsageError
 from games.gomoku.rules import GomokuRules
 from training import export
 from training.run_guards import only_one

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from common.diverging import expect_finite
 from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
@@ -179,6 +180,8 @@ class Reinforce:
             for weight in self.model.parameters():
                 if weight.grad is not None:  # the value head has no gradient
                     weight.sub_(weight.grad, alpha=self.settings.learning_rate)
+        remedy = "go on with a smaller learning_rate in [reinforce] of the settings"
+        expect_finite(self.model.parameters(), f"step {self.steps + 1}", self.folder / "checkpoint.pt", remedy)
 
     # ------------------------------------------------------------------------------------------- measuring
 

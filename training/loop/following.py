@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, TextIO
 
+from common.diverging import expect_finite
 from common.errors import UsageError
 from common.locks import lock
 from training.loop.curves import CurveRow, LearningCurves
@@ -96,8 +97,18 @@ class Following:
         self._lock.close()
 
     def played(self) -> None:
-        """Note that the games of a step have been played and learnt from, before the network is measured."""
-        self._clock.played(self._pipeline.games_played)
+        """Note that the games of a step have been played and learnt from, before the network is measured.
+
+        Raises:
+            UsageError: training has diverged.
+        """
+        games = self._pipeline.games_played
+        self._clock.played(games)
+        remedy = (
+            "look for a logarithm of 0 or a division by 0 in forward and train_step of AlphaZero/policy_value_net_torch.py, or "
+            "start a run with a smaller learn_rate in train.py"
+        )
+        expect_finite(self._pipeline.policy_value_net.model.parameters(), f"{games} games", Path(STATE), remedy)
 
     def add(self, learnt: tuple[float, float] | None, opponent_playouts: int, measured: Measurement | None) -> None:
         """Add a step to the curves, show it, and save the state if it is time."""

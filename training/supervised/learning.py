@@ -33,6 +33,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from common.diverging import expect_finite
 from common.errors import UsageError
 from common.files import replacing
 from common.program_ends import Parser
@@ -220,6 +221,8 @@ class Training:
         optimizer.step()
         self.samples += config.batch_size
         self.steps += 1
+        remedy = "go on with a smaller learning_rate in the settings"
+        expect_finite(self.model.parameters(), f"{self.samples} samples", self.checkpoint, remedy)
         return policy_loss.item(), value_loss.item()
 
     def evaluate(self) -> dict[str, float]:
