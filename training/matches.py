@@ -38,6 +38,7 @@ from arena.statistics.estimates import GameResult, MatchStatistics, match_statis
 from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
+from common.program_starts import INTERRUPTED
 from games.catalog import GAMES, rules_of
 from games.go.rules import GoRules
 from games.protocol import NOBODY, GameRules, PositionBatch
@@ -443,7 +444,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("Interrupted; an unfinished match has no result.", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     print(f"{options.first} against {options.second}, seed {options.seed}, {time.monotonic() - start:.0f} s")
     print(describe_match(result))
     if options.out:

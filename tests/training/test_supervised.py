@@ -168,7 +168,7 @@ def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monke
         return step(self)
 
     monkeypatch.setattr(Training, "step", interrupted)
-    assert supervised.main(call) == 0
+    assert supervised.main(call) == 130
     assert "Interrupted after 96 samples" in capsys.readouterr().err
     assert supervised.main(call) == 2
     assert "without --resume" in capsys.readouterr().err

@@ -40,6 +40,7 @@ class AboutRun:
         rows: the curves of the part of the run before it was interrupted.
         computed_by: how the network is computed in games side by side; empty if the student's search plays.
         resumed_from: the file of the state from which the run continues; None if it begins.
+        was_interrupted: whether Ctrl-C ended it.
     """
 
     def __init__(self, preset: str) -> None:
@@ -49,6 +50,7 @@ class AboutRun:
         self.rows: list[CurveRow] = []
         self.computed_by = ""
         self.resumed_from: Path | None = None
+        self.was_interrupted = False
 
     def continue_run(self, about: State, resumed_from: Path) -> None:
         """Take over what the state of an interrupted run says."""
@@ -145,6 +147,7 @@ class Following:
 
     def interrupted(self) -> None:
         """Say that Ctrl-C ended the run, and after how many games it continues."""
+        self._about.was_interrupted = True
         self._bar.close()
         played, saved = self._pipeline.games_played, self._saved_games
         kept = "" if played == saved else f"; the saved state is the one after {saved} games"

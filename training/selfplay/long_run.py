@@ -29,6 +29,7 @@ import torch
 from arena.engine.cores import available_cores
 from common.errors import UsageError
 from common.program_ends import Parser
+from common.program_starts import INTERRUPTED
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.inference.networks import read_game_model
 from training.old_settings import with_current_names
@@ -194,6 +195,6 @@ def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] |
         run.go(crew)
     except KeyboardInterrupt:
         print(f"Interrupted after {run.replay.games} games and {run.steps} steps; continue with --resume.", file=sys.stderr)
-        return 0
+        return INTERRUPTED
     print(f"{run.replay.games} games, {run.steps} steps; the best network is {options.run / 'best.model'}")
     return 0

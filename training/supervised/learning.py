@@ -37,6 +37,7 @@ from common.diverging import expect_finite
 from common.errors import UsageError
 from common.files import replacing
 from common.program_ends import Parser
+from common.program_starts import INTERRUPTED
 from games.protocol import GameRules
 from training.inference.evaluators import computing_clock
 from training.inference.networks import kind_of, new_model, read_model
@@ -448,7 +449,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.evaluate:
             print(evaluated(config, options.games, options.evaluate))
             return 0
-        train_in_folder(config, options.games, options.run, options.resume, "continue with --resume")
+        if not train_in_folder(config, options.games, options.run, options.resume, "continue with --resume"):
+            return INTERRUPTED
     except (CallError, GamesError, UsageError, NotImplementedError) as error:
         print(f"training.supervised: {error}", file=sys.stderr)
         return 2
