@@ -179,6 +179,38 @@ def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monke
     assert "expected a checkpoint at" in capsys.readouterr().err
 
 
+def test_a_training_that_diverges_stops_and_its_checkpoint_stays_as_it_was(train, monkeypatch):
+    training = train("run", depths=[[0, 1]])
+    training.step()
+    training.save()
+    before = training.checkpoint.read_bytes()
+    monkeypatch.setattr(Training, "learning_rate", lambda self: 1e30)
+    with pytest.raises(UsageError) as told:
+        training.run()
+    assert str(told.value).startswith("expected finite weights after 64 samples; training has diverged")
+    assert f"in {training.checkpoint}: go on with a smaller learning_rate in the settings" in str(told.value)
+    assert training.checkpoint.read_bytes() == before
+
+
+def test_a_training_goes_on_in_the_type_that_was_faster_when_it_began(train, games, tmp_path, monkeypatch):
+    train("run")
+    config = SupervisedConfig(**SETTINGS)
+    monkeypatch.setattr(Training, "faster_dtype", lambda self: torch.bfloat16)
+    begun = Training(config, [games], tmp_path / "run")
+    begun.step()
+    begun.save()
+    monkeypatch.setattr(Training, "faster_dtype", lambda self: torch.float32)
+    again = Training(config, [games], tmp_path / "run")
+    again.restore()
+    assert again.dtype is torch.bfloat16
+    state = supervised.load_checkpoint(again.checkpoint)
+    del state["dtype"]  # as in the checkpoints of earlier versions
+    supervised.save_checkpoint(again.checkpoint, state)
+    again = Training(config, [games], tmp_path / "run")
+    again.restore()
+    assert again.dtype is torch.float32
+
+
 def test_ctrl_c_during_an_evaluation_loses_no_row(train, monkeypatch):
     training = train("run", depths=[[0, 1]])
     evaluate = Training.evaluate

@@ -119,6 +119,7 @@ class Training:
         samples, steps: the numbers of samples and steps trained so far.
         deepened_at: the step at which the depth last changed.
         cpu_s: the processor time so far, in seconds, including the time before each resumption.
+        dtype: the type of the convolutions, the one that was faster when the run began.
         latest: the result of the latest evaluation.
         history: the settings that were used, each with the number of samples trained before them.
 
@@ -261,6 +262,7 @@ class Training:
             "steps": self.steps,
             "deepened_at": self.deepened_at,
             "cpu_s": self.cpu_s,
+            "dtype": str(self.dtype).removeprefix("torch."),
             "positions": len(self.train),
             "held_back": self.latest,
         }
@@ -290,6 +292,8 @@ class Training:
         for name in ("samples", "steps", "deepened_at", "cpu_s"):
             setattr(self, name, state[name])
         self.latest = state["held_back"]
+        if "dtype" in state:  # the checkpoint of an earlier version lacks it
+            self.dtype = getattr(torch, state["dtype"])
         latest = {name: setting for name, setting in self.history[-1].items() if name != "from_samples"}
         if latest != asdict(self.config):
             self.history.append({"from_samples": self.samples, **asdict(self.config)})
