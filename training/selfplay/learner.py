@@ -168,6 +168,9 @@ class Learner:
             raise UsageError(
                 f"expected the run's checkpoint in {path}; it is missing, damaged or belongs to another network"
             ) from error
+        if self.best is not None:
+            # A kill after best.model was written and before the checkpoint was leaves a network that did not count yet.
+            write_whole(self.folder / "best.model", self._best_weights, durable=True)
         self._open(state["games"])
         self._due_from = state.get("due_from", (0, 0.0) if len(self.history) == 1 else (self.replay.positions, self.steps))
         self._change(before)
