@@ -26,7 +26,7 @@ from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
-from common.program_starts import expect_packages
+from common.program_starts import INTERRUPTED, expect_packages
 from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_sizes, read_weights, stated_board
@@ -38,7 +38,6 @@ SIDES = "human, alphazero:FILE, mcts:playouts=N, minimax:PROGRAM or gomocup:PROG
 GAMES = ("gomoku", "nogo", "go")
 ENGINE_BOARD = (15, 15, 5)
 SWAP, SWAP_STONES = "swap", 3  # as a player answers and --position writes it, and with how many stones on the board
-INTERRUPTED = 130
 LATER_PACKAGES = ("pygame", "rich", "torch")  # for the window, for the terminal, for networks
 # Option, its default, and the kinds of --player that use it.
 USED_BY = (("playouts", None, ("alpha_zero", "mcts")), ("model", DEFAULT_MODEL, ("alpha_zero",)),

@@ -27,6 +27,7 @@ from arena.rules import FIVE, LARGEST_SIZE, SIZE, SWAP, SWAP_PLY, Action, Illega
 from arena.suite import positions as suite
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
+from common.program_starts import INTERRUPTED
 
 COLOURS = ("black (X)", "white (O)")
 MOVE_S, SUITE_MOVE_S = 5.0, 1.0
@@ -131,7 +132,7 @@ def examine(engine: str | None, shown: str | None, limits: Limits) -> int:
         return 2
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return 0
 
 
@@ -173,8 +174,11 @@ def main(arguments: list[str] | None = None) -> int:
     seats = [HumanSeat() if spec is None else EngineSeat(spec, limits, size) for spec in specs]
     try:
         print(play(seats, size))
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         print("\nThe game was left unfinished.")
+    except KeyboardInterrupt:
+        print("\nThe game was left unfinished.")
+        return INTERRUPTED
     finally:
         for seat in seats:
             seat.close()

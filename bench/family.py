@@ -39,6 +39,7 @@ from arena.match.records import machine
 from common.errors import UsageError
 from common.files import write_whole
 from common.program_ends import Parser, run_program
+from common.program_starts import INTERRUPTED
 from games.catalog import GAMES, rules_of
 from games.gomoku.rules import GomokuRules
 from games.protocol import GameRules
@@ -118,7 +119,7 @@ def train(options: argparse.Namespace) -> int:
         for search in options.searches:
             name = f"{search}_{seed}" if options.preset == "tictactoe" else f"{options.preset}_{search}_{seed}"
             if not _train_one(options, search, seed, options.folder / name):
-                return 130
+                return INTERRUPTED
             done += 1
             left = (time.monotonic() - began) / done * (total - done) / 60
             print(f"{name}: {done} of {total} runs, {left:.0f} min left", flush=True)
@@ -134,14 +135,15 @@ def _train_one(options: argparse.Namespace, search: str, seed: int, folder: Path
         call = ["--resume"]
     else:
         call = [options.preset, "--seed", str(seed), "--search", search, *TRAINED[options.preset], *SHORT_MATCHES, *games]
+    code = 0
     if not _is_finished(folder):
         spent, path = time.process_time(), folder / "cpu_s.json"
         before = read_json(path)["cpu_s"] if path.exists() else 0.0
         code = long_run.main([*call, "--run", str(folder), "--workers", "0"])
-        if code:
+        if code not in (0, INTERRUPTED):
             raise UsageError(f"expected a run in {folder}; training ended with exit code {code}")
         write_whole(path, json.dumps({"cpu_s": round(before + time.process_time() - spent, 1)}) + "\n")
-    return _is_finished(folder)
+    return code == 0 and _is_finished(folder)
 
 
 def _is_finished(folder: Path) -> bool:

@@ -88,7 +88,10 @@ def train(words: list[str], folder: Path) -> Record | None:
         if evaluation := last_evaluation(folder):
             return evaluation
         words = ["--resume"]
-    if code := long_run.main([*words, "--run", str(folder), "--workers", "0"]):
+    code = long_run.main([*words, "--run", str(folder), "--workers", "0"])
+    if code == INTERRUPTED:
+        return None
+    if code:
         raise UsageError(f"expected a run in {folder}; training ended with exit code {code}")
     return last_evaluation(folder)
 

@@ -38,6 +38,7 @@ from arena.statistics.estimates import GameResult, MatchStatistics, match_statis
 from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
+from common.program_starts import INTERRUPTED
 from games.catalog import GAMES, rules_of
 from games.go.rules import GoRules
 from games.protocol import NOBODY, GameRules, PositionBatch
@@ -325,9 +326,8 @@ def make_agent(
         options = " and ".join(f"{name}=N with N of at least {LEAST[name]}" for name in known) or "no option but backend"
         raise UsageError(f"expected {options}{' (or search_depth=0)' if depth else ''} in {text}")
     search_depth = numbers.get("search_depth", 0)
-    puct = PuctSettings(numbers.get("playouts", 0), search_depth=search_depth, leaves=numbers.get("leaves", 1))
     if kind == "mcts":
-        return SearchAgent(make_rollouts(rules, rng), puct, rng)
+        return SearchAgent(make_rollouts(rules, rng), PuctSettings(numbers["playouts"], search_depth=search_depth), rng)
     if kind == "muzero":
         return _muzero_agent(Path(weights), rules, numbers["playouts"], rng)
     if isinstance(rules, GoRules) and trained.get("komi", rules.komi) != rules.komi:
@@ -336,7 +336,11 @@ def make_agent(
     evaluate = PositionCache(network)
     if kind == "policy":
         return PolicyAgent(evaluate, network.description)
-    settings = GumbelSettings(numbers["playouts"], numbers["considered"], search_depth) if kind == "gumbel" else puct
+    settings: PuctSettings | GumbelSettings
+    if kind == "gumbel":
+        settings = GumbelSettings(numbers["playouts"], numbers["considered"], search_depth)
+    else:
+        settings = PuctSettings(numbers["playouts"], search_depth=search_depth, leaves=numbers["leaves"])
     return SearchAgent(evaluate, settings, rng, network.description)
 
 
@@ -443,7 +447,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("Interrupted; an unfinished match has no result.", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     print(f"{options.first} against {options.second}, seed {options.seed}, {time.monotonic() - start:.0f} s")
     print(describe_match(result))
     if options.out:

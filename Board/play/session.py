@@ -40,6 +40,7 @@ class Session:
         viewed: the number of actions in the position that is shown, or None if it is the live one.
         paused: whether clocks and players are stopped.
         trouble: why the game cannot go on; None while all is well.
+        counts: whether the game on the board counts in the score once it has ended; one that was opened does not.
         hint: the answer to the last request for a hint, until the position changes.
         analyses: ply -> the result of the search before that action.
         seconds: the time that each participant has used in this game.
@@ -77,7 +78,7 @@ class Session:
         self.hint: Action | None = None
         self.analyses: dict[int, Analysis] = {}
         self.seconds = [0.0, 0.0]
-        self._counts = True
+        self.counts = True
         self._ticked_s = self._clock()
         self._rested_s = self._ticked_s
 
@@ -141,7 +142,7 @@ class Session:
     def score(self) -> tuple[int, int, int]:
         """The games won by each participant, and the draws; the game on the board counts once it has ended."""
         score = list(self._tally)
-        if self._counts and self.has_ended:
+        if self.counts and self.has_ended:
             score[2 if self.winner is None else self.winner] += 1
         return score[0], score[1], score[2]
 
@@ -273,7 +274,7 @@ class Session:
     def reset_score(self) -> None:
         """Set the score to zero; a game that has ended already does not count again."""
         self._tally = [0, 0, 0]
-        self._counts = not self.has_ended
+        self.counts = not self.has_ended
 
     def toggle_pause(self) -> None:
         """Stop clocks and players, or let them go on.
@@ -316,7 +317,7 @@ class Session:
         self.new_game()
         self.actions = list(game.actions)
         self._go_to(len(self.actions))
-        self._counts, self.paused = False, not self.has_ended
+        self.counts, self.paused = False, not self.has_ended
 
     def to_file(self) -> GameFile:
         """Return the game on the board as it is saved, without what was taken back."""

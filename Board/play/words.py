@@ -28,6 +28,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "white": ("White", "白方"),
     "draws": ("Draws", "和棋"),
     "score": ("Score", "比分"),
+    "not_counted": ("Not counted in the score", "本局不计入比分"),
     "your_turn": ("Your turn", "轮到你了"),
     "turn_of": ("{name} to move", "轮到{name}"),
     "thinking": ("{name} is thinking", "{name}正在思考"),

@@ -208,7 +208,7 @@ def _hinted(session: Session) -> Point | None:
 
 
 def _details(session: Session, language: str, live: Analysis | None) -> str:
-    """Return the line below the headline: time and playouts of a search, a hint, a swap or pass, how the game was decided."""
+    """Return the line below the score: time and playouts of a search, a hint, a swap or pass, how the game was decided."""
     parts = []
     if session.viewed is None and (seconds := session.thinking_s) is not None:
         parts.append(say(language, "seconds", seconds=f"{seconds:.1f}"))
@@ -220,9 +220,11 @@ def _details(session: Session, language: str, live: Analysis | None) -> str:
         parts.append(hint_words(session, language))
     elif session.viewed is None and session.has_ended:
         parts.append(ending_words(session, language))
+        if not session.counts:
+            parts.append(say(language, "not_counted"))
     elif session.shown:
         parts.append(not_a_stone(session, session.shown, language))
-    return "   ".join(parts)
+    return "   ".join(part for part in parts if part)
 
 
 def _rows(session: Session, language: str, captures: tuple[int, int] | None) -> tuple[Row, ...]:

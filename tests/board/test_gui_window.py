@@ -16,6 +16,7 @@ pygame = pytest.importorskip("pygame")
 
 from Board.game_board import Board, Game  # noqa: E402
 from Board.GUI_v1_4 import play_in_window  # noqa: E402
+from Board.play.game_file import game_file  # noqa: E402
 from Board.play.people import Rules  # noqa: E402
 from Board.window.board_picture import (  # noqa: E402
     BLUE,
@@ -273,6 +274,18 @@ def test_a_game_is_saved_stepped_through_and_opened_again(open_window, tmp_path)
     pygame.event.post(pygame.event.Event(pygame.DROPFILE, file=str(tmp_path / "bad.sgf")))
     frames_until(window)
     assert "expected a game in SGF" in scene(window).detail and window.session.live == 3
+
+
+def test_the_end_of_a_game_that_was_opened_says_that_it_does_not_count_in_the_score(open_window):
+    session = new_session(None, None)
+    session.load(game_file(session.game, [0, 3, 1, 4], "", "", ""))
+    window = open_window(session)
+    click(window, 0, 2)
+    assert texts(window) == "Ann wins / Not counted in the score" and session.score == (0, 0, 0)
+    press(window, pygame.K_n)
+    for point in ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2)):
+        click(window, *point)
+    assert scene(window).detail == "" and session.score == (1, 0, 0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")

@@ -109,6 +109,16 @@ def test_an_interrupted_match_sums_up_what_it_has_and_ends_its_engines(engines):
     assert b"Traceback" not in err
 
 
+def test_a_game_that_is_interrupted_is_left_with_the_exit_code_of_ctrl_c():
+    command = [sys.executable, "-u", "Minimax/judge.py", "human", "human"]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline()  # the board: the game has begun
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"") and b"left unfinished" in out
+
+
 def test_judge_shows_the_board_and_the_reason(engines):
     done = run("judge.py", engines / "sample", engines / "baseline")
     assert done.returncode == 0

@@ -132,6 +132,7 @@ def test_ctrl_c_names_the_games_after_which_resuming_continues(run_file, tmp_pat
 
     pipeline.step = step
     pipeline.run()
+    assert pipeline.about.was_interrupted  # and so train.py ends with 130
     saved = read_state(tmp_path / STATE, plain_values_only=True)["counters"]["games_played"]
     assert f"Interrupted after 7 games; the saved state is the one after {saved} games.\n" in capsys.readouterr().err
 

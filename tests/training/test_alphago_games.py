@@ -15,6 +15,7 @@ from training.alphago.config import StagesConfig
 from training.alphago.play import UniformPolicy
 from training.alphago.runs import load_stage_network
 from training.inference.networks import PooledModel, new_model
+from training.supervised.learning import save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 SUPERVISED = """
@@ -156,6 +157,91 @@ def test_the_later_stages_start_from_a_saved_policy(tmp_path, capsys):
         assert call(tmp_path, "supervised", *more) == 2
         told = capsys.readouterr().err
         assert words in told and len(told.splitlines()) == 1
+
+
+@pytest.fixture
+def with_policy(tmp_path, capsys):
+    """A run of NoGo whose policy was taken from a file."""
+    write_settings(tmp_path, "nogo", 4)
+    torch.manual_seed(1)
+    network = new_model("residual", rules_of("nogo", 4, 4), 1, 8).state_dict()
+    torch.save(network, tmp_path / "policy.model")
+    assert call(tmp_path, "supervised", "--policy", tmp_path / "policy.model") == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+@pytest.fixture
+def with_networks(with_policy):
+    """The same run with a value network, which has learnt nothing."""
+    state = torch.load(with_policy / "run" / "supervised" / "checkpoint.pt", weights_only=True)
+    (with_policy / "run" / "value").mkdir()
+    save_checkpoint(with_policy / "run" / "value" / "checkpoint.pt", {**state, "samples": 64})
+    return with_policy
+
+
+def with_settings(folder, *change):
+    path = folder / "alphago.toml"
+    assert change[0] in path.read_text()
+    path.write_text(path.read_text().replace(*change))
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "now"),
+    [
+        (("c_puct = 5.0", "c_puct = 2.5"), "'c_puct': 5.0", "'c_puct': 2.5"),
+        (("opening_stones = 2", "opening_stones = 0"), "'opening_stones': 2", "'opening_stones': 0"),
+        (("seed = 1", "seed = 2"), "'seed': 1", "'seed': 2"),
+    ],
+)
+def test_matches_are_not_used_again_with_other_settings(with_networks, capsys, change, before, now):
+    assert call(with_networks, "search") == 0
+    played = result_of(with_networks, "search")
+    capsys.readouterr()
+    with_settings(with_networks, *change)
+    assert call(with_networks, "search") == 2
+    told = capsys.readouterr().err
+    assert told.startswith("training.alphago: expected matches with ") and len(told.splitlines()) == 1
+    assert told.index(now) < told.index("it has those with") < told.index(before) < told.index("go back to these")
+    assert result_of(with_networks, "search") == played
+
+
+def test_matches_with_other_playouts_stand_beside_those_before(with_networks):
+    assert call(with_networks, "search") == 0
+    with_settings(with_networks, "playouts = 4", "playouts = 2")
+    assert call(with_networks, "search") == 0
+    result = result_of(with_networks, "search")
+    assert all(result[f"0.0 against 0.5, {playouts} playouts, random rollouts"]["games"] == 2 for playouts in (4, 2))
+
+
+def test_a_network_that_was_learnt_again_is_not_the_one_of_the_games_and_matches_before(with_policy, capsys):
+    assert call(with_policy, "reinforce") == call(with_policy, "value") == call(with_policy, "search") == 0
+    capsys.readouterr()
+    for learnt, stage, words in (
+        ("value", "search", "expected matches with"),
+        ("reinforce", "value", "expected games of"),
+        ("supervised", "reinforce", "it started from"),
+    ):
+        path = with_policy / "run" / learnt / "checkpoint.pt"
+        state = torch.load(path, weights_only=True)
+        state["model"]["conv2d_1.bias"] += 1  # and after as many samples and steps as before
+        save_checkpoint(path, state)
+        assert call(with_policy, stage) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_a_policy_that_diverges_stops_and_its_checkpoint_stays_as_it_was(with_policy, capsys):
+    assert call(with_policy, "reinforce") == 0
+    path = with_policy / "run" / "reinforce" / "checkpoint.pt"
+    before, steps = path.read_bytes(), torch.load(path, weights_only=True)["steps"]
+    capsys.readouterr()
+    with_settings(with_policy, f"steps = {steps}", f"steps = {steps + 1}")
+    with_settings(with_policy, "learning_rate = 0.05\nmax_gradient = 5.0", "learning_rate = 1e30\nmax_gradient = 5.0")
+    assert call(with_policy, "reinforce") == 2
+    told = capsys.readouterr().err
+    assert f"expected finite weights after step {steps + 1}; training has diverged" in told
+    assert f"in {path}: go on with a smaller learning_rate in [reinforce] of the settings" in told
+    assert path.read_bytes() == before
 
 
 def test_a_seed_of_the_command_takes_the_place_of_that_in_the_settings(tmp_path, capsys):

@@ -121,6 +121,20 @@ def weights_of(folder):
     return torch.load(folder / "latest.model", weights_only=True)
 
 
+def test_a_run_that_diverges_stops_and_goes_on_from_the_round_before(tmp_path, few_playouts, capsys):
+    assert call(tmp_path, "--games=20") == 0
+    before = (tmp_path / "checkpoint.pt").read_bytes(), (tmp_path / "latest.model").read_bytes()
+    capsys.readouterr()
+    assert call(tmp_path, "--learning-rate=1e30") == 2
+    steps = torch.load(tmp_path / "checkpoint.pt", weights_only=True)["steps"]
+    assert capsys.readouterr().err == (
+        f"training.muzero: expected finite weights after step {steps + 1}; training has diverged, and the last finite ones are "
+        f"in {tmp_path / 'checkpoint.pt'}: the same command with a smaller --learning-rate continues the run\n"
+    )
+    assert before == ((tmp_path / "checkpoint.pt").read_bytes(), (tmp_path / "latest.model").read_bytes())
+    assert call(tmp_path, "--learning-rate=1e-3") == 0
+
+
 @pytest.fixture
 def few_playouts(monkeypatch):
     monkeypatch.setattr(muzero_run, "CHECKED_PLAYOUTS", (3,))

@@ -1,11 +1,13 @@
 """Self-play: every game is one by the rules, recorded as it was played, replaced at once and repeated by its seed."""
 
+from dataclasses import replace
 from itertools import chain, islice, repeat
 
 import numpy as np
 import pytest
 
 from Board.game_board import Board
+from common.errors import UsageError
 from games.gomoku.rules import GomokuRules
 from training.samples import FinishedGame, pack_states, unpack_states
 from training.search.gumbel import GumbelSettings
@@ -47,6 +49,17 @@ def test_finished_games_are_games_of_the_board_with_its_states_and_results(fixed
         assert game.results.tolist() == expected and game.results.dtype == np.int8
     assert len({tuple(game.moves.tolist()) for game in games}) > 10
     assert {game.winner for game in games} >= {1, 2}
+
+
+def test_a_search_without_playouts_is_refused_in_a_sentence(fixed_evaluator):
+    refusal = pytest.raises(UsageError, match="expected playouts of at least 1 for a search; got 0")
+    for search in (PUCT, GUMBEL):
+        with refusal:
+            replace(search, playouts=0)
+        with refusal:  # the number of the settings does not take its place
+            play(fixed_evaluator(12), search=search, full_share=0.5, fast_playouts=0)
+    with pytest.raises(UsageError, match="expected leaves of at least 1 for a search; got 0"):
+        PuctSettings(leaves=0)
 
 
 def test_a_finished_game_makes_room_for_a_new_one_at_once(fixed_evaluator):

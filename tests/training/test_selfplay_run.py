@@ -355,7 +355,7 @@ def test_ctrl_c_saves_and_the_run_goes_on(started, tmp_path):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
     games = len(games_of(tmp_path))
-    assert process.returncode == 0 and f"Interrupted after {games} games" in err and "continue with --resume" in err
+    assert process.returncode == 130 and f"Interrupted after {games} games" in err and "continue with --resume" in err
     assert state_of(tmp_path)["games"] == games
     assert started(resumed(tmp_path, "--games", games + 8))[0] == 0
     assert_whole(tmp_path, games + 8)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from common.errors import UsageError
 from games.gomoku.rules import GomokuRules
 from training import export
 from training.run_guards import only_one
@@ -166,7 +167,7 @@ def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monke
         return step(self)
 
     monkeypatch.setattr(Training, "step", interrupted)
-    assert supervised.main(call) == 0
+    assert supervised.main(call) == 130
     assert "Interrupted after 96 samples" in capsys.readouterr().err
     assert supervised.main(call) == 2
     assert "without --resume" in capsys.readouterr().err
@@ -175,6 +176,38 @@ def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monke
     assert supervised.load_checkpoint(tmp_path / "run" / "checkpoint.pt")["samples"] == 320
     assert supervised.main([*call[:-1], str(tmp_path / "other"), "--resume"]) == 2
     assert "expected a checkpoint at" in capsys.readouterr().err
+
+
+def test_a_training_that_diverges_stops_and_its_checkpoint_stays_as_it_was(train, monkeypatch):
+    training = train("run", depths=[[0, 1]])
+    training.step()
+    training.save()
+    before = training.checkpoint.read_bytes()
+    monkeypatch.setattr(Training, "learning_rate", lambda self: 1e30)
+    with pytest.raises(UsageError) as told:
+        training.run()
+    assert str(told.value).startswith("expected finite weights after 64 samples; training has diverged")
+    assert f"in {training.checkpoint}: go on with a smaller learning_rate in the settings" in str(told.value)
+    assert training.checkpoint.read_bytes() == before
+
+
+def test_a_training_goes_on_in_the_type_that_was_faster_when_it_began(train, games, tmp_path, monkeypatch):
+    train("run")
+    config = SupervisedConfig(**SETTINGS)
+    monkeypatch.setattr(Training, "faster_dtype", lambda self: torch.bfloat16)
+    begun = Training(config, [games], tmp_path / "run")
+    begun.step()
+    begun.save()
+    monkeypatch.setattr(Training, "faster_dtype", lambda self: torch.float32)
+    again = Training(config, [games], tmp_path / "run")
+    again.restore()
+    assert again.dtype is torch.bfloat16
+    state = supervised.load_checkpoint(again.checkpoint)
+    del state["dtype"]  # as in the checkpoints of earlier versions
+    supervised.save_checkpoint(again.checkpoint, state)
+    again = Training(config, [games], tmp_path / "run")
+    again.restore()
+    assert again.dtype is torch.float32
 
 
 def test_ctrl_c_during_an_evaluation_loses_no_row(train, monkeypatch):

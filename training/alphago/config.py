@@ -111,7 +111,7 @@ class Numbers:
     komi: float
 
 
-MAY_BE_ZERO = ("weight_decay", "opening_stones")
+LEAST = {"weight_decay": 0, "opening_stones": 0, "playouts": 2}  # with 1 playout, a search draws its move at random
 MATCHES = (("reinforce", "check_games"), ("reinforce", "match_games"), ("search", "games"))
 SECTIONS: dict[str, type] = {
     "rollout": RolloutSettings,
@@ -187,7 +187,7 @@ class StagesConfig:
         sections: dict[str, Any] = {"rollout": None}
         for name, kind in named.items():
             _check_names(table[name], {field.name for field in fields(kind)}, f"[{name}] of {path}")
-            check_values(table[name], kind, f"[{name}] of {path}", least=dict.fromkeys(MAY_BE_ZERO, 0))
+            check_values(table[name], kind, f"[{name}] of {path}", least=LEAST)
             sections[name] = kind(**table[name])
         check_values({name: table[name] for name in ("seed", *of_game)}, Numbers, str(path), least={"seed": 0, "komi": -inf})
         config = StagesConfig(

@@ -23,6 +23,7 @@ from training.alphago.config import StagesConfig
 from training.alphago.patterns import load_pattern_policy
 from training.alphago.play import SampledPolicy, play_to_end, results_for
 from training.alphago.runs import (
+    digest_of,
     inference_network,
     load_stage_network,
     match_row,
@@ -115,11 +116,11 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
     """Play a match between each pair of lambdas, with equal numbers of playouts; finished matches are not repeated.
 
     Returns:
-        The numbers of samples behind the networks, the processor time of all games in seconds and, for each pairing,
-        `match_row` for the first lambda.
+        What all matches have in common, the processor time of all games in seconds and, for each pairing, `match_row` for the
+        first lambda.
 
     Raises:
-        CallError: a network or the rollout policy is missing, or earlier matches used others.
+        CallError: a network or the rollout policy is missing, or earlier matches were played with others or other settings.
     """
     settings, folder = config.search, run / "search"
     policy, value = (
@@ -127,11 +128,19 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         for stage in ("supervised", "value")
     )
     learnt = ["supervised", "value", *(["rollout"] if settings.rollout == "pattern" else [])]
-    samples = {stage: samples_of(run / stage) for stage in learnt}
-    result = read_stage_result(folder) or {"samples": samples}
-    if result["samples"] != samples:
+    shared = {
+        **config.recorded_game,
+        "seed": config.seed,
+        "c_puct": settings.c_puct,
+        "opening_stones": settings.opening_stones,
+        "samples": {stage: samples_of(run / stage) for stage in learnt},
+        "weights": {stage: digest_of(run / stage) for stage in learnt},
+    }
+    result = read_stage_result(folder) or dict(shared)
+    if (before := {name: result[name] for name in shared if name in result}) != shared:
         raise CallError(
-            f"expected games of networks after {samples} samples in {folder}; they were played after {result['samples']}"
+            f"expected matches with {shared} in {folder / 'result.json'}; it has those with {before}: go back to these, or "
+            "move the file away to play again"
         )
     search = PuctSettings(settings.playouts, settings.c_puct)
     for number, pair in enumerate(combinations(settings.lambdas, 2)):

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from common.diverging import expect_finite
 from training.alphago.config import RolloutSettings, StagesConfig
 from training.alphago.runs import write_stage_result
 from training.search.puct import draw_moves
@@ -238,6 +239,8 @@ def run_rollout(config: StagesConfig, run: Path, games: Sequence[str]) -> dict[s
     folder, begin = run / "rollout", time.process_time()
     train, held_back = load_positions(games, config.rules, config.supervised.td_lambda, config.supervised.score_scale)
     weights = learn_patterns(settings, n_in_row, config.seed, train)
+    remedy = "learn again with a smaller learning_rate in [rollout] of the settings"
+    expect_finite([weights], f"{settings.samples} samples", folder / "checkpoint.pt", remedy)
     result = {"positions": len(train), "samples": settings.samples, "cpu_s": round(time.process_time() - begin)}
     result |= measured_policy(weights, n_in_row, config.seed, held_back)
     folder.mkdir(parents=True, exist_ok=True)

@@ -27,11 +27,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from common.diverging import expect_finite
 from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
 from training.alphago.runs import (
     ProgressLine,
+    digest_of,
     inference_network,
     load_stage_network,
     match_row,
@@ -116,7 +118,11 @@ class Reinforce:
         self.scores: list[float] = []
         self.rows: list[dict[str, Any]] = []
         self.supervised = load_stage_network(run / "supervised", config)
-        self.begun_from = {**config.recorded_game, "samples": samples_of(run / "supervised")}
+        self.begun_from = {
+            **config.recorded_game,
+            "samples": samples_of(run / "supervised"),
+            "weights": digest_of(run / "supervised"),
+        }
         self.model = copy.deepcopy(self.supervised).eval()
         earlier = load_checkpoint(self.folder / "checkpoint.pt") if (self.folder / "checkpoint.pt").exists() else None
         if earlier:
@@ -179,6 +185,8 @@ class Reinforce:
             for weight in self.model.parameters():
                 if weight.grad is not None:  # the value head has no gradient
                     weight.sub_(weight.grad, alpha=self.settings.learning_rate)
+        remedy = "go on with a smaller learning_rate in [reinforce] of the settings"
+        expect_finite(self.model.parameters(), f"step {self.steps + 1}", self.folder / "checkpoint.pt", remedy)
 
     # ------------------------------------------------------------------------------------------- measuring
 
@@ -223,7 +231,7 @@ class Reinforce:
         save_checkpoint(self.folder / "checkpoint.pt", state)
 
     def _restore(self, state: dict[str, Any]) -> None:
-        if state["begun_from"] != self.begun_from:
+        if not state["begun_from"].items() <= self.begun_from.items():  # an earlier version recorded less
             raise CallError(
                 f"expected a training run from {self.begun_from} in {self.folder}; it started from {state['begun_from']}"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import time
 from pathlib import Path
@@ -44,6 +45,19 @@ def samples_of(folder: Path) -> int | str:
     """
     samples: int | str = load_checkpoint(folder / "checkpoint.pt")["samples"]
     return samples
+
+
+def digest_of(folder: Path) -> str:
+    """Return what tells the weights of a stage from all others: a stage that was run again may have as many samples as before.
+
+    Raises:
+        CallError: the stage has not been run.
+    """
+    state = load_checkpoint(folder / "checkpoint.pt")
+    digest = hashlib.sha256()
+    for name, weights in state["model"].items() if "model" in state else [("weights", state["weights"])]:
+        digest.update(name.encode() + weights.numpy().tobytes())
+    return digest.hexdigest()[:16]
 
 
 def inference_network(

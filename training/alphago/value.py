@@ -29,7 +29,14 @@ from common.files import write_whole
 from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
-from training.alphago.runs import ProgressLine, inference_network, load_stage_network, samples_of, write_stage_result
+from training.alphago.runs import (
+    ProgressLine,
+    digest_of,
+    inference_network,
+    load_stage_network,
+    samples_of,
+    write_stage_result,
+)
 from training.inference.evaluators import StateEvaluator
 from training.inference.networks import kind_of
 from training.supervised.dataset import HELD_BACK_EVERY, read_games
@@ -94,9 +101,10 @@ def write_games(config: StagesConfig, run: Path, path: Path) -> None:
         "longest_start": settings.longest_start,
         "supervised_samples": samples_of(run / "supervised"),
         "reinforce_steps": load_checkpoint(run / "reinforce" / "checkpoint.pt")["steps"],
+        "weights": {stage: digest_of(run / stage) for stage in ("supervised", "reinforce")},
     }
     lines = list(read_games(str(path))) if path.exists() else []
-    if lines and lines[0] != head:
+    if lines and not lines[0].items() <= head.items():  # an earlier version wrote less
         raise CallError(f"expected games of {head} in {path}; it begins with {lines[0]}")
     # An incomplete batch is played again.
     done = max(0, len(lines) - 1) // settings.side_by_side

@@ -26,6 +26,7 @@ from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
+from common.program_starts import INTERRUPTED
 from common.search_tree import SeenNode
 from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
@@ -173,7 +174,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("look: stopped; no page was written.", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     print(on_screen(f"\nStep by step: {options.out}"))
     if options.svg is not None:
         print(on_screen(f"The tree: {options.svg}"))

@@ -17,7 +17,7 @@ import numpy as np
 from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
-from common.program_starts import interruptible
+from common.program_starts import INTERRUPTED, interruptible
 from common.student_network import expect_layers
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_weights_of_board
@@ -55,7 +55,7 @@ def train_by_command(make_pipeline: Any, presets: Mapping[str, Any], program: st
             _make_folders()
             interruptible()
             pipeline.run()
-        return 0
+        return INTERRUPTED if pipeline.about.was_interrupted else 0
 
     return run_program("train.py", run, starts_slowly=True)
 

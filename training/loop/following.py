@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, TextIO
 
+from common.diverging import expect_finite
 from common.errors import UsageError
 from common.locks import lock
 from training.loop.curves import CurveRow, LearningCurves
@@ -39,6 +40,7 @@ class AboutRun:
         rows: the curves of the part of the run before it was interrupted.
         computed_by: how the network is computed in games side by side; empty if the student's search plays.
         resumed_from: the file of the state from which the run continues; None if it begins.
+        was_interrupted: whether Ctrl-C ended it.
     """
 
     def __init__(self, preset: str) -> None:
@@ -48,6 +50,7 @@ class AboutRun:
         self.rows: list[CurveRow] = []
         self.computed_by = ""
         self.resumed_from: Path | None = None
+        self.was_interrupted = False
 
     def continue_run(self, about: State, resumed_from: Path) -> None:
         """Take over what the state of an interrupted run says."""
@@ -96,8 +99,18 @@ class Following:
         self._lock.close()
 
     def played(self) -> None:
-        """Note that the games of a step have been played and learnt from, before the network is measured."""
-        self._clock.played(self._pipeline.games_played)
+        """Note that the games of a step have been played and learnt from, before the network is measured.
+
+        Raises:
+            UsageError: training has diverged.
+        """
+        games = self._pipeline.games_played
+        self._clock.played(games)
+        remedy = (
+            "look for a logarithm of 0 or a division by 0 in forward and train_step of AlphaZero/policy_value_net_torch.py, or "
+            "start a run with a smaller learn_rate in train.py"
+        )
+        expect_finite(self._pipeline.policy_value_net.model.parameters(), f"{games} games", Path(STATE), remedy)
 
     def add(self, learnt: tuple[float, float] | None, opponent_playouts: int, measured: Measurement | None) -> None:
         """Add a step to the curves, show it, and save the state if it is time."""
@@ -134,6 +147,7 @@ class Following:
 
     def interrupted(self) -> None:
         """Say that Ctrl-C ended the run, and after how many games it continues."""
+        self._about.was_interrupted = True
         self._bar.close()
         played, saved = self._pipeline.games_played, self._saved_games
         kept = "" if played == saved else f"; the saved state is the one after {saved} games"

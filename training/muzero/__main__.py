@@ -19,7 +19,7 @@ import torch
 
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
-from common.program_starts import interruptible
+from common.program_starts import INTERRUPTED, interruptible
 from training.muzero.exact_player import model_accuracy, play_all_lines, random_games
 from training.muzero.muzero_run import CHECKED_PLAYOUTS, MuZeroRun, read_muzero_run, read_muzero_settings
 from training.muzero.muzero_settings import LASTING_OF_MUZERO, MUZERO_PRESETS, MuZeroConfig
@@ -111,7 +111,7 @@ def _train(options: argparse.Namespace) -> int:
             run.go()
         except KeyboardInterrupt:
             print(f"Interrupted; the same command continues after the last saved round, {options.run}.", file=sys.stderr)
-            return 130
+            return INTERRUPTED
         print(
             f"{run.played} games, {run.steps} steps, {run.cpu_s:.0f} CPU seconds; the model is {options.run / 'latest.model'}"
         )

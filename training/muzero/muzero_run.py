@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from common.diverging import expect_finite
 from common.errors import UsageError
 from common.files import write_whole
 from training.metrics import add_row, keep_rows
@@ -205,6 +206,8 @@ class MuZeroRun:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), LONGEST_GRADIENT)
         self._optimizer.step()
         self.steps += 1
+        remedy = "the same command with a smaller --learning-rate continues the run"
+        expect_finite(self.model.parameters(), f"step {self.steps}", self.folder / "checkpoint.pt", remedy)
 
     # ------------------------------------------------------------------------------------------- after a round
 

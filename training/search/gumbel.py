@@ -32,7 +32,7 @@ import numpy as np
 
 from games.protocol import PositionBatch
 from training.inference.evaluators import Evaluator
-from training.search.puct import Decisions
+from training.search.puct import Decisions, expect_at_least_one
 from training.search.steps import StepsMaker, steps_of
 from training.search.tree import Trees
 
@@ -54,6 +54,9 @@ class GumbelSettings:
     playouts: int = 32
     considered: int = 16
     search_depth: int = 0
+
+    def __post_init__(self) -> None:
+        expect_at_least_one(playouts=self.playouts, considered=self.considered)
 
 
 @cache

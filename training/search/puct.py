@@ -31,6 +31,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from common.errors import UsageError
 from games.protocol import PositionBatch
 from training.inference.evaluators import Evaluator
 from training.search.paths import Paths
@@ -109,6 +110,16 @@ class PuctSettings:
     sharpened_targets: bool = False
     leaves: int = 1
 
+    def __post_init__(self) -> None:
+        expect_at_least_one(playouts=self.playouts, leaves=self.leaves)
+
+
+def expect_at_least_one(**numbers: int) -> None:
+    """Raise UsageError unless each of these settings of a search is at least 1."""
+    for name, number in numbers.items():
+        if number < 1:
+            raise UsageError(f"expected {name} of at least 1 for a search; got {number}")
+
 
 class PuctSearch:
     """PUCT search for G games in lockstep.
@@ -165,7 +176,9 @@ class PuctSearch:
             playouts: the number of playouts; None for that of the settings.
         """
         trees, steps = self.trees, self._steps
-        playouts = playouts or self._settings.playouts
+        if playouts is None:
+            playouts = self._settings.playouts
+        expect_at_least_one(playouts=playouts)
         if not steps.keeps_trees:
             self.restart(self._games)
         trees.make_room(playouts)

@@ -27,6 +27,7 @@ import numpy as np
 import torch
 
 from arena.statistics.estimates import Z_95
+from common.diverging import are_finite, expect_finite
 from common.errors import UsageError
 from common.files import write_whole
 from games.protocol import GameRules
@@ -167,6 +168,9 @@ class Learner:
             raise UsageError(
                 f"expected the run's checkpoint in {path}; it is missing, damaged or belongs to another network"
             ) from error
+        if self.best is not None:
+            # A kill after best.model was written and before the checkpoint was leaves a network that did not count yet.
+            write_whole(self.folder / "best.model", self._best_weights, durable=True)
         self._open(state["games"])
         self._due_from = state.get("due_from", (0, 0.0) if len(self.history) == 1 else (self.replay.positions, self.steps))
         self._change(before)
@@ -249,7 +253,11 @@ class Learner:
     # ------------------------------------------------------------------------------------------------- the run
 
     def go(self, crew: Crew) -> None:
-        """Play, learn and evaluate until the run ends; on Ctrl-C, save everything and raise KeyboardInterrupt."""
+        """Play, learn and evaluate until the run ends; on Ctrl-C, save everything and raise KeyboardInterrupt.
+
+        Raises:
+            UsageError: a process of the crew has ended, or training has diverged; then the checkpoint stays as it was.
+        """
         with self._interrupts.handled():
             try:
                 self._learn()  # repeat the steps that were lost in a kill
@@ -268,7 +276,8 @@ class Learner:
                     self._show()
             finally:
                 crew.close()
-                self._save()
+                if are_finite(self.net.model.parameters()):
+                    self._save()
                 self._report.close()
 
     def _share(self) -> float:
@@ -332,6 +341,12 @@ class Learner:
             with torch.autocast(self.net.device.type, torch.bfloat16, enabled=self._in_bfloat16):
                 self._losses.append(self.net.train_step(*batch, rate))
             self.steps += 1
+            expect_finite(
+                self.net.model.parameters(),
+                f"step {self.steps}",
+                self.folder / "checkpoint.pt",
+                "continue with --resume and a smaller --learning-rate",
+            )
             self.samples += config.batch_size
             self._learning_cpu_s += time.process_time() - began
             if time.monotonic() - self._saved_at > config.save_every_s:

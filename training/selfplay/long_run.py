@@ -29,6 +29,7 @@ import torch
 from arena.engine.cores import available_cores
 from common.errors import UsageError
 from common.program_ends import Parser
+from common.program_starts import INTERRUPTED
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.inference.networks import read_game_model
 from training.old_settings import with_current_names
@@ -49,7 +50,7 @@ def settings(options: argparse.Namespace) -> RunConfig:
     """
     path = options.run / "config.json"
     if not options.resume:
-        if path.exists() or (options.run / "metrics.csv").exists():  # training.supervised writes metrics.csv as well
+        if _holds_a_run(options.run):
             raise UsageError(f"expected a new folder without --resume; {options.run} already holds a run")
         if options.preset is None:
             raise UsageError(f"expected one of {', '.join(RUN_PRESETS)} for a new run; got no preset")
@@ -67,6 +68,16 @@ def settings(options: argparse.Namespace) -> RunConfig:
         if (now := getattr(config, name)) != (was := getattr(before, name)):
             raise UsageError(f"expected {option(name)} {was}, as when {options.run} was started; got {now}")
     return config
+
+
+def _holds_a_run(folder: Path) -> bool:
+    """Return whether a new run would write over files of another one, perhaps of another program.
+
+    A start of this program that was killed before it wrote config.json leaves positions.bin beside its other files.
+    """
+    begun = ("config.json", "metrics.csv")
+    of_others = () if (folder / "positions.bin").exists() else ("checkpoint.pt", "games.jsonl")
+    return any((folder / name).exists() for name in (*begun, *of_others))
 
 
 def say_defaults(config: RunConfig, recorded: Mapping[str, Any]) -> None:
@@ -194,6 +205,6 @@ def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] |
         run.go(crew)
     except KeyboardInterrupt:
         print(f"Interrupted after {run.replay.games} games and {run.steps} steps; continue with --resume.", file=sys.stderr)
-        return 0
+        return INTERRUPTED
     print(f"{run.replay.games} games, {run.steps} steps; the best network is {options.run / 'best.model'}")
     return 0

@@ -33,9 +33,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from common.diverging import expect_finite
 from common.errors import UsageError
 from common.files import replacing
 from common.program_ends import Parser
+from common.program_starts import INTERRUPTED
 from games.protocol import GameRules
 from training.inference.evaluators import computing_clock
 from training.inference.networks import kind_of, new_model, read_model
@@ -117,6 +119,7 @@ class Training:
         samples, steps: the numbers of samples and steps trained so far.
         deepened_at: the step at which the depth last changed.
         cpu_s: the processor time so far, in seconds, including the time before each resumption.
+        dtype: the type of the convolutions, the one that was faster when the run began.
         latest: the result of the latest evaluation.
         history: the settings that were used, each with the number of samples trained before them.
 
@@ -220,6 +223,8 @@ class Training:
         optimizer.step()
         self.samples += config.batch_size
         self.steps += 1
+        remedy = "go on with a smaller learning_rate in the settings"
+        expect_finite(self.model.parameters(), f"{self.samples} samples", self.checkpoint, remedy)
         return policy_loss.item(), value_loss.item()
 
     def evaluate(self) -> dict[str, float]:
@@ -257,6 +262,7 @@ class Training:
             "steps": self.steps,
             "deepened_at": self.deepened_at,
             "cpu_s": self.cpu_s,
+            "dtype": str(self.dtype).removeprefix("torch."),
             "positions": len(self.train),
             "held_back": self.latest,
         }
@@ -286,6 +292,8 @@ class Training:
         for name in ("samples", "steps", "deepened_at", "cpu_s"):
             setattr(self, name, state[name])
         self.latest = state["held_back"]
+        if "dtype" in state:  # the checkpoint of an earlier version lacks it
+            self.dtype = getattr(torch, state["dtype"])
         latest = {name: setting for name, setting in self.history[-1].items() if name != "from_samples"}
         if latest != asdict(self.config):
             self.history.append({"from_samples": self.samples, **asdict(self.config)})
@@ -445,7 +453,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.evaluate:
             print(evaluated(config, options.games, options.evaluate))
             return 0
-        train_in_folder(config, options.games, options.run, options.resume, "continue with --resume")
+        if not train_in_folder(config, options.games, options.run, options.resume, "continue with --resume"):
+            return INTERRUPTED
     except (CallError, GamesError, UsageError, NotImplementedError) as error:
         print(f"training.supervised: {error}", file=sys.stderr)
         return 2
