@@ -62,7 +62,8 @@ def workspace_command(options: argparse.Namespace) -> int:
     assignment = load_named(options.lab)
     submission = read_submission(options.submission, assignment)
     place = build_workspace(assignment, submission, options.folder)
-    print(on_screen(f"{place} holds the framework with {len(submission.files)} files of {submission.name} on top of it."))
+    files = "1 file" if len(submission.files) == 1 else f"{len(submission.files)} files"
+    print(on_screen(f"{place} holds the framework with {files} of {submission.name} on top of it."))
     return 0
 
 
