@@ -233,11 +233,11 @@ def make_player(side, sizes, options):
     if kind == "engine":
         program = side.partition(":")[2]
         spec = engine_at(program) if side.startswith("minimax:") else parse_agent(side)
-        player = EnginePlayer(spec)
+        engine = EnginePlayer(spec)
         if spec.protocol == "gomocup":  # which boards it can play on, only the engine knows
-            player.try_board(*sizes)
+            engine.try_board(*sizes)
         # A hint must not disturb the engine that plays the game.
-        return os.path.basename(program or side), player, EnginePlayer(spec)
+        return os.path.basename(program or side), engine, EnginePlayer(spec)
     if kind == "alphazero":
         read_weights(weights_of(side))  # this program has its own words for what is wrong with them
     chosen = parse_python_player("mcts:" if side == "mcts" else side)
