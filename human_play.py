@@ -212,7 +212,10 @@ def board_for(sides, text):
 
 def weights_of(side):
     """Return the file of weights that a side alphazero:FILE?playouts=N names."""
-    return side.partition(":")[2].partition("?")[0]
+    kind, file = side.partition(":")[0], side.partition(":")[2].partition("?")[0]
+    if not file:
+        raise UsageError(f"expected a file of weights, such as {kind}:model/best_policy.model; got {side!r}")
+    return file
 
 
 def make_player(side, sizes, options):
@@ -229,8 +232,11 @@ def make_player(side, sizes, options):
     if kind == "engine":
         program = side.partition(":")[2]
         spec = engine_at(program) if side.startswith("minimax:") else parse_agent(side)
+        engine = EnginePlayer(spec)
+        if spec.protocol == "gomocup":  # which boards it can play on, only the engine knows
+            engine.try_board(*sizes)
         # A hint must not disturb the engine that plays the game.
-        return os.path.basename(program or side), EnginePlayer(spec), EnginePlayer(spec)
+        return os.path.basename(program or side), engine, EnginePlayer(spec)
     if kind == "alphazero":
         read_weights(weights_of(side))  # this program has its own words for what is wrong with them
     chosen = parse_python_player("mcts:" if side == "mcts" else side)
@@ -320,8 +326,8 @@ def run_player(game, side, options):
     except ModuleNotFoundError:
         raise UsageError(f"expected all of training/ for {side}; this kit does not contain it") from None
     wants_cuda(options.device)  # refuses a GPU that there is not
-    agent = make_agent(side, game.rules, 1, np.random.default_rng(), options.backend, options.device)
     name = f"{side.partition(':')[0]} {Path(weights_of(side)).stem}"
+    agent = make_agent(side, game.rules, 1, np.random.default_rng(), options.backend, options.device)
     say_how_computed(name, agent.computed_by)
     return name, AgentPlayer(agent, game.rules), None
 
@@ -422,11 +428,12 @@ def parse(arguments=None):
     )
     parser.add_argument("--device", choices=DEVICES, help="where networks are computed (default: on the GPU if it is faster)")
     parser.add_argument("--backend", choices=BACKENDS, default="auto", help="what computes them (default: the fastest)")
-    parser.add_argument("--terminal", action="store_true", help="play in the terminal")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--terminal", action="store_true", help="play in the terminal")
+    shown.add_argument("--font", metavar="FILE", help="a font for the window")
     parser.add_argument(
         "--language", choices=LANGUAGES, help="language of the window and the terminal (default: that of the locale)"
     )
-    parser.add_argument("--font", metavar="FILE", help="a font for the window")
     options = parser.parse_args(arguments)
     if options.playouts is not None and options.playouts < 2:
         parser.error(f"expected --playouts of at least 2; got {options.playouts}")

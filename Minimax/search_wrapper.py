@@ -69,6 +69,29 @@ class EnginePlayer:
         if engine is not None:
             engine.close()
 
+    def try_board(self, width: int, height: int, n_in_row: int) -> None:
+        """Start the engine on an empty board of this size and end it, so that what it refuses is known before a game.
+
+        Raises:
+            EngineError: the engine does not start, or cannot play on this board.
+        """
+        try:
+            self._require_board(width, height, n_in_row)
+            with open_engine(self.spec, self.limits, GameOffer(size=width)) as engine:
+                engine.start(side=0)
+        except ValueError as error:
+            raise EngineError(str(error)) from None
+        except EngineFailure as failure:
+            raise EngineError(f"the engine {self.spec.path} {failure} ({failure.termination.value})") from failure
+
+    def _require_board(self, width: int, height: int, n_in_row: int) -> None:
+        if height != width or n_in_row != FIVE or not FIVE <= width <= LARGEST_SIZE:
+            raise ValueError(f"expected a square board with {FIVE} in a row; got {width}x{height} with {n_in_row}")
+        if width != SIZE and not self.spec.any_size:
+            raise ValueError(
+                f"expected a {SIZE}x{SIZE} board, the only one that {self.spec.path} can play on; got {width}x{width}"
+            )
+
     def get_action(self, board: Board, is_selfplay: bool = False, print_probs_value: bool = False) -> tuple[Any, None]:
         """Get the engine's answer to the last move on the board.
 
@@ -79,15 +102,7 @@ class EnginePlayer:
             EngineError: the engine broke the protocol, or cannot begin in the middle of a game.
             ValueError: the engine cannot play on this board.
         """
-        size = board.width
-        if board.height != size or board.n_in_row != FIVE or not FIVE <= size <= LARGEST_SIZE:
-            raise ValueError(
-                f"expected a square board with {FIVE} in a row; got {board.width}x{board.height} with {board.n_in_row}"
-            )
-        if size != SIZE and not self.spec.any_size:
-            raise ValueError(
-                f"expected a {SIZE}x{SIZE} board, the only one that {self.spec.path} can play on; got {size}x{size}"
-            )
+        self._require_board(board.width, board.height, board.n_in_row)
         try:
             return self._answer(board), None
         except EngineError:

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+UNFINISHED = ".part"
+TOKEN_BYTES = 4
+LONGEST_BEGINNING = 40  # characters of a file's name; a name may have 255 bytes, and the temporary one is longer
+ABANDONED_S = 24 * 3600.0
 
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """Yield the path of a temporary file beside `path`, which replaces `path` at the end of the block.
 
-    If the block fails, the temporary file is removed and `path` is unchanged.
+    If the block fails, the temporary file is removed and `path` is unchanged. No other process uses the same temporary file,
+    so of several that write `path` at the same time, the last one to finish counts. What a killed process left behind is
+    removed by a later call.
 
     Args:
         durable: whether to flush the content to disk before the replacement, so that it survives a power cut.
     """
-    unfinished = path.with_name(f".{path.name}.part")
+    beginning = f".{path.name[:LONGEST_BEGINNING]}."
+    _remove_abandoned(path.parent, beginning)
+    unfinished = path.with_name(f"{beginning}{secrets.token_hex(TOKEN_BYTES)}{UNFINISHED}")
     try:
         yield unfinished
         if durable:
@@ -28,6 +39,18 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _remove_abandoned(folder: Path, beginning: str) -> None:
+    """Remove temporary files of `replacing` that nobody has written to for ABANDONED_S."""
+    length = len(beginning) + 2 * TOKEN_BYTES + len(UNFINISHED)
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if len(name) == length and name.startswith(beginning) and name.endswith(UNFINISHED):
+                with suppress(FileNotFoundError):
+                    if time.time() - entry.stat(follow_symlinks=False).st_mtime > ABANDONED_S:
+                        os.unlink(entry.path)
 
 
 def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> None:

@@ -8,12 +8,21 @@ from typing import Any
 
 def at_least_one(text: str) -> int:
     """Read a whole number of at least 1."""
+    return _at_least(1, text)
+
+
+def seed(text: str) -> int:
+    """Read the seed of a random generator, a whole number of at least 0."""
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1; got {text!r}")
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}; got {text!r}")
     return number
 
 

@@ -311,6 +311,8 @@ def make_agent(
     }.get(kind)
     if known is None:
         raise UsageError(f"expected alphazero:FILE, gumbel:FILE, policy:FILE, muzero:FOLDER or mcts:playouts=N; got {text}")
+    if not weights and kind != "mcts":
+        raise UsageError(f"expected {kind}:{'FOLDER' if kind == 'muzero' else 'FILE'}; got {text!r}, which names nothing")
     trained = settings_of_run(Path(weights)) if weights and kind != "muzero" else {}
     defaults = DEFAULTS | {name: trained[name] for name in depth if name in trained}
     try:

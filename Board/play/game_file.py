@@ -114,6 +114,8 @@ def from_text(text: str, game: GameForPeople | None = None) -> GameFile:
     actions: list[Action] = []
     for node in (root, *nodes):
         for action in _actions(node, board, played, len(actions)):
+            if board.game_end()[0]:
+                raise UsageError(f"by the rules of this board the game ends with move {len(actions)}; the file has more moves")
             try:
                 if action == Board.SWAP:
                     board.swap_colours()

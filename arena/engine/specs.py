@@ -207,6 +207,8 @@ def engine_at(path: str) -> EngineSpec:
     Raises:
         UsageError: there is no program at the path.
     """
+    if not path:
+        raise UsageError("expected the path of an engine, such as build/my_engine; got an empty name")
     if not os.path.exists(path):
         raise UsageError(
             f"expected an engine at {path}; nothing is there: docs/handout.md says how to build ours (section 2) and yours "

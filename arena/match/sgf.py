@@ -6,6 +6,7 @@ since SGF has no move that changes colours.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +81,7 @@ class SgfGame:
         result: the RE property, such as B+.
         comment: the GC property.
         board_game: the game of games/ that it is, in which a point may be PASS; None for Gomoku.
+        n_in_row: how many stones in a row win in Gomoku; 0 if the file does not say.
     """
 
     width: int
@@ -91,6 +93,7 @@ class SgfGame:
     setup: tuple[tuple[str, Action], ...]
     moves: tuple[tuple[str, Action], ...]
     board_game: BoardGame | None = None
+    n_in_row: int = 0
 
 
 def read_sgf(path: Path) -> list[SgfGame]:
@@ -141,7 +144,9 @@ def _game(nodes: list[Node]) -> SgfGame:
     setup = [(c, _read_point(v, width, height)) for name, c in (("AB", "b"), ("AW", "w")) for v in root.get(name, [])]
     black, white, result, comment = (_first(root, name) for name in ("PB", "PW", "RE", "GC"))
     board_game = _board_game(root, width, height) if is_go else None
-    return SgfGame(width, height, black, white, result, comment, tuple(setup), tuple(moves), board_game)
+    row = re.fullmatch(r"([1-9]\d?) in a row", _first(root, "RU"), re.ASCII)
+    n_in_row = int(row[1]) if row else 0
+    return SgfGame(width, height, black, white, result, comment, tuple(setup), tuple(moves), board_game, n_in_row)
 
 
 def _board_game(root: Node, width: int, height: int) -> BoardGame:

@@ -9,6 +9,7 @@ from arena.match.referee import GameRecord
 from arena.match.sgf import SgfGame
 from arena.rules import FIVE, SIZE, SWAP, Action, Termination
 from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, winning_line
+from common.errors import UsageError
 
 COLOURS = ("black", "white")
 WON, LOST, DRAWN, OPEN = "won", "lost", "drawn", "not decided"
@@ -79,6 +80,7 @@ class ShownGame:
         areas: the empty points that count for a side at the end, with its colour.
         has_letters: whether points are named as in Go, such as d4, and not by x and y from 0.
         play_on: the command that plays this game, without the moves to begin with; empty if it begins with other stones.
+        n_in_row: how many stones in a row win in Gomoku.
     """
 
     title: str
@@ -97,11 +99,7 @@ class ShownGame:
     areas: tuple[tuple[str, Action], ...] = ()
     has_letters: bool = False
     play_on: str = ""
-
-    @property
-    def n_in_row(self) -> int:
-        """How many stones in a row win in Gomoku on this board."""
-        return row_that_wins(self.width, self.height)
+    n_in_row: int = FIVE
 
     @property
     def board(self) -> DrawnBoard:
@@ -170,20 +168,21 @@ def shown_game(game: GameRecord, *, agent: int | None = None, limit_s: float = 0
         outcome="" if agent is None else outcome_of(game, agent),
         ending=ending_of(game),
         line=winning_line(stones, game.moves[-1]) if five else (),
-        play_on=play_command(game.size, game.size),
+        play_on=play_command(game.size, game.size, row_that_wins(game.size, game.size)),
+        n_in_row=row_that_wins(game.size, game.size),
     )
 
 
 def row_that_wins(width: int, height: int) -> int:
-    """Return how many stones in a row win in Gomoku on a board; files do not say."""
+    """Return how many stones in a row win in Gomoku on a board if a file does not say it."""
     return min(FIVE, width, height)
 
 
-def play_command(width: int, height: int) -> str:
+def play_command(width: int, height: int, n_in_row: int) -> str:
     """Return the command that plays Gomoku on this board, against the baseline on that of the course."""
-    if (width, height) == (SIZE, SIZE):
+    if (width, height, n_in_row) == (SIZE, SIZE, FIVE):
         return "python human_play.py --player minimax"
-    return f"python human_play.py --player mcts --board {width}x{height}x{row_that_wins(width, height)}"
+    return f"python human_play.py --player mcts --board {width}x{height}x{n_in_row}"
 
 
 def times_of(game: GameRecord) -> tuple[tuple[float, ...], str]:
@@ -199,19 +198,27 @@ def outcome_of(game: GameRecord, agent: int) -> str:
 
 
 def shown_sgf(game: SgfGame, number: int) -> ShownGame:
-    """Return a game read from SGF for the viewer."""
+    """Return a game read from SGF for the viewer.
+
+    Raises:
+        UsageError: the moves go on after the end of the game.
+    """
     stones = {point: colour for colour, point in game.setup}
-    steps, last = [], None
+    n_in_row = game.n_in_row or row_that_wins(game.width, game.height)
+    steps: list[Step] = []
+    line: tuple[Action, ...] = ()
     for colour, point in game.moves:
+        if line:
+            raise UsageError(
+                f"expected game {number} to end with {n_in_row} or more in a row at ply {len(steps)}; it has more moves"
+            )
         if colour == "s":
             steps.append(Step("s"))
             stones = {at: WHITE if found == BLACK else BLACK for at, found in stones.items()}
             continue
         steps.append(Step(colour, point))
         stones[point] = colour
-        last = point
-    n_in_row = row_that_wins(game.width, game.height)
-    line = winning_line(stones, last, n_in_row) if last else ()
+        line = winning_line(stones, point, n_in_row)
     result = result_in_words(game.result)
     if line and not result:
         result = (
@@ -226,7 +233,8 @@ def shown_sgf(game: SgfGame, number: int) -> ShownGame:
         setup=tuple(Stone(colour, *point) for colour, point in game.setup),
         ending=" ".join(filter(None, (result, game.comment and f"The file says: {game.comment}."))),
         line=line,
-        play_on="" if game.setup else play_command(game.width, game.height),
+        play_on="" if game.setup else play_command(game.width, game.height, n_in_row),
+        n_in_row=n_in_row,
     )
 
 

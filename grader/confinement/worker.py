@@ -66,17 +66,18 @@ class SearchEvaluator:
     """A `policy_value_fn(board, action_fc, evaluation_fc)` for a search to call.
 
     Args:
-        kind: `uniform` (value 0), `hash` (`hash_priors_and_value`) or `network` (the student's own network, cached by
-            feature planes).
+        kind: `uniform` (value 0), `hash` (`hash_priors_and_value`), `hash priors` (the same priors, value 0) or `network`
+            (the student's own network, cached by feature planes).
         seed: the seed of the hash.
+        at_root: the priors of the first position of a search, which has the most legal moves, in place of the hash's.
         value_as_array: return the value as a (1, 1) array instead of a float; the interface allows both.
 
     Attributes:
         finished: the number of calls for a game that was already over.
     """
 
-    def __init__(self, kind: str, seed: int = 0, value_as_array: bool = False) -> None:
-        self.kind, self.seed, self.value_as_array = kind, seed, value_as_array
+    def __init__(self, kind: str, seed: int = 0, value_as_array: bool = False, at_root: np.ndarray | None = None) -> None:
+        self.kind, self.seed, self.value_as_array, self.at_root = kind, seed, value_as_array, at_root
         self.cache: dict[bytes, tuple[list[tuple[int, float]], Any]] = {}
         self.finished = 0
 
@@ -90,8 +91,11 @@ class SearchEvaluator:
                 self.cache[key] = (list(pairs), value)
             pairs, value = self.cache[key]
             return iter(pairs), copy.copy(value)  # a search may change an array in place
-        if self.kind == "hash":
+        if self.kind in ("hash", "hash priors"):
             priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
+            value = value if self.kind == "hash" else 0.0
+            if self.at_root is not None and len(legal) == len(self.at_root):
+                priors = self.at_root
         else:
             priors, value = np.full(len(legal), 1.0 / max(1, len(legal))), 0.0
         return zip(legal, priors, strict=True), np.array([[value]]) if self.value_as_array else value

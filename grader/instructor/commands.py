@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from grader.arguments import add_lab, at_least_one
+from grader.arguments import add_lab, at_least_one, seed
 from grader.assignment import load_named
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust, warmup
@@ -98,7 +98,7 @@ def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
     release = commands.add_parser("release", help="build the student kit and search it for leaks")
     add_lab(release)
     release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
-    release.add_argument("--seed", type=int, help="seed of the checks' cases, to make a kit again (default: a new seed)")
+    release.add_argument("--seed", type=seed, help="seed of the checks' cases, to make a kit again (default: a new seed)")
     release.set_defaults(run=release_command, interrupted="Interrupted; nothing was released.")
 
     notebook = commands.add_parser("notebook", parents=[course], help="generate the course's report notebook")
@@ -142,7 +142,7 @@ def _add_commands_on_submissions(commands: Any) -> None:
     add_lab(trusting)
     trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples with a matching name, such as 'pure-*'")
     trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of sample (default: all)")
-    trusting.add_argument("--seed", type=int, default=1, help="first seed of positions and games (default: 1)")
+    trusting.add_argument("--seed", type=seed, default=1, help="first seed of positions and games (default: 1)")
     trusting.add_argument("--seeds", type=at_least_one, default=1, metavar="N", help="number of seeds to try (default: 1)")
     trusting.add_argument("--out", type=Path, default=trust.OUT, help=f"folder for results (default: {trust.OUT})")
     trusting.add_argument("--jobs", type=at_least_one, default=1, metavar="N", help="samples graded at once (default: 1)")

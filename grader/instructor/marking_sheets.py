@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 from types import ModuleType
 
-from common.errors import UsageError
+from common.errors import UsageError, reason_of
 from common.files import write_whole
 from common.harmless_text import on_screen
 from grader.assignment import Assignment
@@ -86,7 +86,9 @@ def make_harmless(path: Path) -> int:
             raise UsageError(f"it has more than {MAX_NOTEBOOK_BYTES >> 20} MiB")
         given = harmless.read_notebook(path.read_bytes())
     except (OSError, UsageError) as error:
-        raise UsageError(f"expected a notebook at {path}: {error}; remove the file and run this command again") from error
+        raise UsageError(
+            f"expected a notebook at {path}: {reason_of(error)}; remove the file and run this command again"
+        ) from error
     notebook, removed = harmless.harmless_notebook(given)
     if SHEET in given.metadata:
         notebook.metadata[SHEET] = 1

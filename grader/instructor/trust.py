@@ -28,6 +28,7 @@ from typing import Any
 
 from arena.statistics.estimates import wilson_95
 from common.errors import UsageError
+from common.files import write_whole
 from grader.assignment import ROOT, Assignment, Check, load_assignment, load_named
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import grade
@@ -43,6 +44,7 @@ from grader.typed_toml import read_toml
 OUT = Path("results", "trust")
 BRIEF_PROFILE, LONG_PROFILE = "trust", "quick"
 EXPECTED = "expected.toml"
+ROWS = "rows.json"
 
 
 @dataclass(frozen=True)
@@ -345,11 +347,11 @@ def main(options: TrustOptions, announce: Announce) -> int:
             announce(f"{row.kind:8}  {row.name:{width}}  {row.seed:4}  {expected or 'none'} | {failed} | {verdict}")
             left = (time.monotonic() - started) / len(rows) * (len(runs) - len(rows))
             announce(f"\r{len(rows)} of {len(runs)}, about {left:.0f} s left")
-            (out / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
+            write_whole(out / ROWS, json.dumps([asdict(row) for row in rows], indent=1))
     as_expected = sum(not row.faults for row in rows)
     for line in reliability(rows) if len(options.seeds) > 1 else ():
         announce(line)
-    announce(f"{as_expected} of {len(rows)} as expected; the messages are in {out / 'rows.json'}.")
+    announce(f"{as_expected} of {len(rows)} as expected; the messages are in {out / ROWS}.")
     if not_run := sorted({i for row in rows for i in row.not_run}):
         announce(f"Not run because they take minutes (--long runs them): {', '.join(not_run)}.")
     return 0 if as_expected == len(rows) else 1

@@ -28,7 +28,14 @@ from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, held, update_reports
-from grader.pipeline.submission import Submission, absent_parts, read_submission, require_submissions, submission_name
+from grader.pipeline.submission import (
+    Submission,
+    absent_parts,
+    different_names,
+    read_submission,
+    require_submissions,
+    submission_name,
+)
 from grader.pipeline.summary import REFUSED, SummaryRow, summary_row, together
 
 
@@ -70,11 +77,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         UsageError: two submissions have the same name, another grader writes to the folder, or it holds another assignment.
     """
     order = class_order.order
-    names = [submission_name(path) for path in paths]
-    if doubled := sorted({name for name in names if names.count(name) > 1}):
-        raise UsageError(
-            f"expected submissions with different names, because results are filed by name; given twice: {', '.join(doubled)}"
-        )
+    names = different_names(paths)
     require_submissions(paths)
     with held(order.out), ExitStack() as stack:
         require_same_assignment(names, order)

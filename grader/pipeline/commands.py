@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from common.errors import UsageError
 from common.harmless_text import on_screen
-from grader.arguments import add_lab, at_least_one
+from grader.arguments import add_lab, at_least_one, seed
 from grader.assignment import load_named
 from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline.class_grading import ClassOrder, grade_class
@@ -24,6 +25,10 @@ def grade_command(options: argparse.Namespace) -> int:
     """Grade the paths, several at once, and print a summary; a path that cannot be read does not stop the others."""
     assignment = load_named(options.lab)
     assignment.profile(options.profile)
+    if options.whole_match and not assignment.long_checks.get("match"):
+        raise UsageError(
+            f"expected --whole-match for an assignment with a match; {assignment.title} has none: leave --whole-match out"
+        )
     sandbox = find_sandbox(options.sandbox)
     require_strong(sandbox, options.paths, assignment, options.allow_weak_sandbox)
     screen = Screen()
@@ -57,7 +62,8 @@ def workspace_command(options: argparse.Namespace) -> int:
     assignment = load_named(options.lab)
     submission = read_submission(options.submission, assignment)
     place = build_workspace(assignment, submission, options.folder)
-    print(on_screen(f"{place} holds the framework with {len(submission.files)} files of {submission.name} on top of it."))
+    files = "1 file" if len(submission.files) == 1 else f"{len(submission.files)} files"
+    print(on_screen(f"{place} holds the framework with {files} of {submission.name} on top of it."))
     return 0
 
 
@@ -71,7 +77,7 @@ def add_commands(commands: Any) -> None:
     grading.add_argument(
         "--jobs", type=at_least_one, metavar="N", help="submissions graded at once (default: one on each core)"
     )
-    grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: a new seed)")
+    grading.add_argument("--seed", type=seed, help="repeat a run's hidden positions and games (default: a new seed)")
     grading.add_argument("--again", action="store_true", help="grade finished submissions again; earlier results are kept")
     grading.add_argument("--sandbox", choices=LEVELS, help="confinement to use (default: the strongest that works here)")
     grading.add_argument(

@@ -192,7 +192,7 @@ def _loss_of(moves: list[int]) -> Loss:
     points = [point_of(move, 3) for move in moves]
     steps = tuple(Step(WHITE if ply % 2 else BLACK, point) for ply, point in enumerate(points))
     line = winning_line({step.point: step.colour for step in steps}, points[-1], 3)
-    loss = find_loss(ShownGame("", ("", ""), 3, 3, steps, line=line), None)
+    loss = find_loss(ShownGame("", ("", ""), 3, 3, steps, line=line, n_in_row=3), None)
     if loss is None:
         raise ValueError(f"a losing line that nobody has won: {moves}")
     return loss

@@ -28,7 +28,7 @@ from grader.pipeline.machine_speed import machine_speed
 from grader.pipeline.order import Order
 from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.results import RESULTS, Results, read_results
-from grader.pipeline.submission import read_submission, require_submissions, submission_name
+from grader.pipeline.submission import different_names, read_submission, require_submissions, submission_name
 
 RECORD = Path(__file__).with_name("costs.json")
 REFERENCE, REHEARSED = "the reference", "a rehearsed class"  # whose costs are recorded for a profile
@@ -136,12 +136,13 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
     """Yield the plan for these submissions: how much is left to do, and how long that takes with each profile.
 
     Raises:
-        UsageError: there is no compiler, nothing is at a path, the only one holds a whole class, or the results are those of
-            another assignment.
+        UsageError: there is no compiler, nothing is at a path, two have the same name, the only one holds a whole class, or
+            the results are those of another assignment.
     """
     assignment, out = order.assignment, order.out
+    names = different_names(paths)
     require_submissions(paths)
-    require_same_assignment(map(submission_name, paths), order)
+    require_same_assignment(names, order)
     require_compiler(assignment)
     checks: list[list[str]] = []
     finished = 0

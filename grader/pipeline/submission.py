@@ -67,6 +67,16 @@ def submission_name(path: Path) -> str:
     return without_suffix(readable(path.resolve().name))
 
 
+def different_names(paths: Sequence[Path]) -> list[str]:
+    """Return the names of submissions that are graded together; raise a UsageError if two have the same."""
+    names = [submission_name(path) for path in paths]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(
+            f"expected submissions with different names, because results are filed by name; given twice: {', '.join(doubled)}"
+        )
+    return names
+
+
 def require_submissions(paths: Sequence[Path]) -> None:
     """Raise a UsageError if nothing is at one of the paths, or if the only one is a folder of archives, so a whole class."""
     if absent := [str(path) for path in paths if not os.path.lexists(path)]:

@@ -10,6 +10,7 @@ from common.errors import UsageError
     ("words", "sentence"),
     [
         ("gomocup:nowhere", "nothing is there"),
+        ("gomocup:", "expected the path of an engine, such as build/my_engine; got an empty name"),
         ("alphazero:nowhere.pt", "expected weights at nowhere.pt"),
         ("alphazero:", "expected weights at alphazero:FILE"),
         ("mcts:playouts=many", "playouts=400"),

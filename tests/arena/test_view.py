@@ -165,6 +165,7 @@ def test_of_a_divided_game_the_first_branch_is_read_and_a_collection_has_all_gam
         ("(;B[aa];AB[bb])", "sets up stones in the middle"),
         ("(;B[aa]", "does not end"),
         ("(;B{aa})", "expected SGF at character"),
+        ("(;SZ[3];B[aa];W[ab];B[ba];W[bb];B[ca];W[cc])", "game 0 to end with 3 or more in a row at ply 5; it has more moves"),
     ],
 )
 def test_a_file_that_is_no_game_gets_one_sentence(tmp_path, capsys, text, words):
@@ -248,6 +249,8 @@ def test_on_a_larger_board_the_end_of_a_game_is_judged_if_few_points_are_empty(t
     assert find_loss(game, None) == Loss(
         8, "A search of all replies finds a forced win for black after ply 8, white's 2 2. It would have played 3 0.", (3, 0)
     )
+    four = "(;SZ[6]RU[4 in a row];B[aa];W[ab];B[ba];W[bb];B[ca];W[cb];B[da])"
+    assert played(tmp_path, four).line and not played(tmp_path, four.replace("4 in a row", "")).line
     game = played(tmp_path, "(;SZ[11];B[aa];W[ab];B[ba];W[bb];B[ca];W[cb];B[da];W[db];B[ea])")
     assert game.line and find_loss(game, None) is None
 

@@ -11,12 +11,22 @@ from Board.play.game_file import GameFile, from_text, new_path, read_game, save_
 from common.errors import UsageError
 
 
+def until_the_end(board, actions):
+    played = []
+    for action in actions:
+        if board.game_end()[0]:
+            break
+        board.swap_colours() if action == Board.SWAP else board.do_move(action)
+        played.append(action)
+    return tuple(played)
+
+
 @settings(max_examples=60)
 @given(st.integers(3, 19), st.integers(3, 19), st.booleans(), st.text(max_size=20), st.integers(0, 10**6))
 def test_a_saved_game_is_read_again(width, height, swaps, name, seed):
     n_in_row = min(width, height, 5)
     moves = random.Random(seed).sample(range(width * height), 7)
-    actions = (*moves[:3], Board.SWAP, *moves[3:]) if swaps else tuple(moves)
+    actions = until_the_end(Board(width, height, n_in_row), (*moves[:3], Board.SWAP, *moves[3:]) if swaps else moves)
     game = GameFile(width, height, n_in_row, actions, black="[a\\]", white=name, result="B+")
     again = from_text(game.to_text())
     assert (again.width, again.height, again.n_in_row, again.actions) == (width, height, n_in_row, actions)
@@ -41,6 +51,7 @@ def test_a_game_of_the_arena_can_be_opened():
         ("(;SZ[9]AB[aa][bb])", "stones on it"),
         ("(;SZ[9];W[aa])", "in turn, black first"),
         ("(;SZ[9];B[aa];W[aa])", "move 2 is not legal"),
+        ("(;SZ[3];B[aa];W[ab];B[ba];W[bb];B[ca];W[cb])", "by the rules of this board the game ends with move 5"),
         ("(;SZ[9];B[])", "expected points"),
         ("(;SZ[9];B[zz])", "expected points"),
         ("(;SZ[9];B[aa];W[bb];AB[cc])", "that is not a swap"),

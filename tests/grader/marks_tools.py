@@ -9,6 +9,7 @@ from grader.__main__ import main
 from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PARTIAL
 
 BY_HAND = "id,item,points,comment"
+OVERRIDES = "id,item,points,reason,by"
 COLUMNS = "id,first_name,last_name,outcome,attempts,counted,submitted_at,late_minutes,note"
 FORMULA = '=1+cmd|" /C calc"!A0'
 NAMES = {

@@ -21,6 +21,22 @@ from grader.pipeline.summary import SummaryRow, summary_lines
 GRADED = "2 in all: 2 graded."
 
 
+@pytest.mark.parametrize("command", ["grade x", "release x", "trust", "rehearse 3 --out x"])
+def test_a_seed_below_0_is_refused(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), "--seed", "-5"])
+    assert ended.value.code == 2
+    assert "--seed: expected a whole number of at least 0; got '-5'" in capsys.readouterr().err
+
+
+def test_a_whole_match_is_refused_where_there_is_no_match(pack, capsys):
+    assert main(["grade", str(pack(".zip", WORK, "ada")), "--lab", "nogo", "--whole-match"]) == 2
+    assert capsys.readouterr().err == (
+        "grader: expected --whole-match for an assignment with a match; Lab: AlphaZero plays NoGo has none: leave "
+        "--whole-match out\n"
+    )
+
+
 def test_what_is_finished_is_not_graded_again_and_that_is_said(pack, runs, grade, tmp_path):
     class_ = [pack(".zip", WORK, "ada"), pack(".tar.gz", WORK, "bob")]
     assert grade(*class_)[0] == 0

@@ -29,7 +29,8 @@ std::pair<int, int> action(std::pair<int, int> location) {
     return {1, 1};
 }
 """
-ORDERS = {"s4711": "i", "s4712": "224 - i", "s4713": "(i * 7) % 225"}
+ORDERS = {"s4711": "i", "s4712": "224 - i", "s4713": "(i * 7) % 225", "s4714": "i"}
+NAMES = {student: student for student in ORDERS} | {"s4714": "s4711"}  # which makes these two submissions the same
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def engines_of_a_class(tmp_path, assignment):
     for place, (student, order) in enumerate(ORDERS.items()):
         work = tmp_path / "work" / student / "Minimax"
         work.mkdir(parents=True)
-        source = ENGINE % {"name": student, "order": order}
+        source = ENGINE % {"name": NAMES[student], "order": order}
         (work / "engine.cpp").write_text(source if student != "s4713" else '#include "AIController.h"\nnot C++\n')
         submission = read_submission(work.parent, assignment)
         (results / student).mkdir(parents=True)
@@ -72,13 +73,14 @@ def test_the_round_robin_is_on_the_page_and_its_games_are_played_once(engines_of
     assert main([*engines_of_a_class, "--ladder", "2"]) == 0
     said = capsys.readouterr().out
     assert "the engine of s4713 is left out: The engine does not compile" in said
+    assert re.search("the engine of s471[14] is left out: another student handed in the same files", said)
     games = list((tmp_path / "back" / "ladder" / "games").iterdir())
     assert len(games) == 1 and len(games[0].read_text().splitlines()) == 1 + 2
     before = games[0].read_bytes()
     page = (tmp_path / "back" / "class" / "index.html").read_text()
     assert "A round robin of 2 games between every two engines" in page and "s471" not in page
     assert len(re.findall(r"<b>engine \d</b><span>[+-]\d+ ", page)) == 2 and "1 engines could not be built" not in page
-    assert "One engine could not be built" in page
+    assert "One engine could not be built. One engine does not play because its files are those of another." in page
     assert main([*engines_of_a_class, "--ladder", "2"]) == 0
     assert games[0].read_bytes() == before
     assert (tmp_path / "back" / "class" / "index.html").read_text() == page

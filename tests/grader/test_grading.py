@@ -157,6 +157,7 @@ def test_a_hanging_module_loses_only_its_checks(submission, graded, tmp_path):
         (["grade", "README.md"], "expected a folder or one of"),
         (["grade", "instructor/reference", "--profile", "slow"], "expected a profile among quick, full, smoke"),
         (["grade", "a/x", "b/x"], "different names"),
+        (["grade", "a/x", "b/x", "--plan"], "different names"),
         (["workspace", "instructor/reference", "tests"], "holds other files"),
     ],
 )

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 from course_tools import enter
-from marks_tools import BY_HAND, COLUMNS, NAMES, journal, marks, table
+from marks_tools import BY_HAND, COLUMNS, NAMES, OVERRIDES, journal, marks, table
 
 from common.harmless_text import from_csv_cell
 from grader.__main__ import main
@@ -147,7 +147,6 @@ def test_all_final_is_exit_code_0_and_a_second_run_changes_no_byte(school, tmp_p
 
 # ------------------------------------------------------------------------------------------------- wrong calls
 
-OVERRIDES = "id,item,points,reason,by"
 WRONG = {
     "an unknown student": ("--by-hand", BY_HAND, "zoe,report,3,", "line 2: expected an id of the roster; got 'zoe'"),
     "an unknown item": ("--by-hand", BY_HAND, "bob,raport,3,", "line 2: expected an item; got 'raport' (did you mean report?)"),
@@ -283,10 +282,10 @@ def test_an_override_counts_and_enters_the_journal_once_with_its_change_and_its_
     assert withdrawn in capsys.readouterr().out
     override(carol)
     assert "journal.jsonl: overrides changed: carol minimax.win_rate\n" in capsys.readouterr().out
-    assert [(line["event"], line["id"], line["points"]) for line in journal(school)[2:]] == [
-        ("changed", "carol", "26"),
-        ("withdrawn", "bob", "0"),
-        ("changed", "carol", "25"),
+    assert [(line["event"], line["id"], line["points"], line["before"]) for line in journal(school)[2:]] == [
+        ("changed", "carol", "26", "25"),
+        ("withdrawn", "bob", "0", "75"),
+        ("changed", "carol", "25", "26"),
     ]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", line["time"]) for line in journal(school))
 

@@ -2,7 +2,7 @@
 
 import pytest
 from course_tools import enter, nbgrader
-from marks_tools import BY_HAND, journal, marks, table
+from marks_tools import BY_HAND, OVERRIDES, journal, marks, table
 
 
 @pytest.fixture
@@ -53,6 +53,20 @@ def test_scores_typed_in_formgrader_count_with_extra_credit_and_corrections(scho
     assert rows["bob"]["note"] == "the correction of network.load in formgrader lacks a reason: write it as a comment there"
     assert rows["heidi"]["note"].startswith("not marked: report.environment, report.win-rates, ")
     assert [(line["id"], line["item"], line["by"]) for line in journal(school)] == [("grace", "network.load", "formgrader")]
+
+
+def test_an_override_of_a_correction_in_formgrader_enters_the_journal_once(school, course, typed, write):
+    typed("grace", "network-load", 0.5, comment="Loads only after renaming.")
+    override = write("o.csv", OVERRIDES, [("grace", "network.load", 0.75, "Appeal", "X")])
+    usual = ("--collected", school.usual[1], "--gradebook", course / "gradebook.db")
+    for _ in range(3):
+        school(*usual, "--overrides", override)
+        assert [(line["event"], line["points"], line["before"], line["by"]) for line in journal(school)] == [
+            ("applied", "0.5", "1", "formgrader"),
+            ("changed", "0.75", "0.5", "X"),
+        ]
+    school(*usual)
+    assert [(line["event"], line["points"], line["before"]) for line in journal(school)[2:]] == [("changed", "0.5", "0.75")]
 
 
 def test_where_the_gradebook_and_the_table_disagree_nothing_is_guessed(school, course, typed, write):

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from misbehaving import misbehaving
@@ -189,3 +190,12 @@ def test_what_an_engine_says_of_its_search_is_kept_until_the_next_question(engin
         said.append(other.report())
         other.reset_player()
     assert said == [("", ()), ("move 1", ())], "MESSAGE is a report, DEBUG is not"
+
+
+def test_a_board_that_an_engine_cannot_play_on_is_known_before_a_game(pbrain, no_engine_left):
+    gomocup = EngineSpec(path="gomocup:p", command=(str(pbrain),), protocol="gomocup", any_size=True)
+    EnginePlayer(gomocup).try_board(19, 19, 5)
+    with pytest.raises(EngineError, match="the engine gomocup:p gave no name: answered 'ERROR this size"):
+        EnginePlayer(replace(gomocup, command=(str(pbrain), "no_start", "1"))).try_board(19, 19, 5)
+    with pytest.raises(EngineError, match="expected a square board with 5 in a row; got 9x8 with 5"):
+        EnginePlayer(gomocup).try_board(9, 8, 5)

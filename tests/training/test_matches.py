@@ -189,6 +189,7 @@ def test_gomoku_is_played_by_a_plain_network_too(tmp_path):
         ("alphabeta:x", "expected alphazero:FILE"),
         ("alphazero:nothing.pt", "expected weights at nothing.pt; no file is there"),
         ("alphazero:{small}", "expected weights for the board 11x11; those in .* have 9 points"),
+        ("gumbel:", "expected gumbel:FILE; got 'gumbel:', which names nothing"),
         ("mcts:playouts=1", "with N of at least 2"),
         ("mcts:playouts=many", "expected options such as playouts=400"),
         ("policy:{small}?playouts=4", "expected no option"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -25,6 +26,7 @@ VARIANTS = ("search-follows-the-game",)
 SAMPLES = [
     *(("mutants", name) for name in MUTANTS),
     *(("variants", name) for name in VARIANTS),
+    pytest.param("mutants", "no-c-puct", marks=pytest.mark.thorough("a slip that the check of the noise must not blame")),
     pytest.param("mutants", "symmetry-undone-the-wrong-way", marks=pytest.mark.thorough("one more slip in a network")),
 ]
 
@@ -95,12 +97,15 @@ def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeyp
     row = trust.SampleRow("mutants", "m", 1, {}, ("a.three",), ("a.long",), {}, {"a.three": "noticed nothing"}, 1.0)
     monkeypatch.setattr(trust, "run_sample", lambda *_, **__: row)
     lines = []
+    (tmp_path / "rows.json").write_text("before")
+    os.link(tmp_path / "rows.json", tmp_path / "earlier")
     options = trust.TrustOptions("wrong-view", ("mutants",), range(1, 3), tmp_path, jobs=2)
     assert trust.main(options, lines.append) == 1
     assert any(line.endswith("NO: a.three noticed nothing") for line in lines) and "a.long" in lines[-1]
     assert any(line.startswith("a.three  wrong in 2 of 2 runs") for line in lines)
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [each["faults"] for each in rows] == [row.faults] * 2, "one for each seed"
+    assert (tmp_path / "earlier").read_text() == "before", "the file is replaced as a whole"
 
 
 def test_a_mutant_whose_text_is_not_there_once_is_fatal(tmp_path):

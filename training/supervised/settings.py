@@ -88,7 +88,8 @@ class SupervisedConfig:
         if config.network not in NETWORKS:
             raise CallError(f"expected a network of {' or '.join(NETWORKS)} in {path}; got {config.network}")
         if config.rules.name != "gomoku" and config.network == "course":
-            raise CallError(f'expected network = "residual" in {path}, since the course\'s network plays only Gomoku')
+            others = " or ".join(f'"{network}"' for network in NETWORKS if network != "course")
+            raise CallError(f"expected network = {others} in {path}, since the course's network plays only Gomoku")
         blocks = [depth[1] for depth in config.depths]
         if config.network != "course" and min(blocks) < 1:
             raise CallError(f"expected depths of at least 1 block for a residual network in {path}; got {config.depths}")

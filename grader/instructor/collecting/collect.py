@@ -193,11 +193,6 @@ def _due(order: CollectOrder, record: Record, announce: Announce) -> Due:
 def _recognised(downloads: list[Download], roster: Roster) -> Iterator[str]:
     if roster.students is None:
         yield "No roster: every id that is found is taken to be a student."
-    if any(student.submission != student.id for student in roster.students or ()):
-        yield (
-            "The roster has a column submission. Collected archives are named after the id, so leave that column empty in the "
-            "roster that you give to gradebook."
-        )
     for download in downloads:
         yield f"{download.name}: read as {download.kind}."
         if any(roster.has_id_as_number(person) for upload in download.uploads for person in upload.people):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +22,13 @@ APPLIED, CHANGED, WITHDRAWN = "applied", "changed", "withdrawn"
 
 @dataclass(frozen=True)
 class JournalLine:
-    """What happened to one override; points are decimal text, and `before` is None if there were none."""
+    """What happened to one override.
+
+    Attributes:
+        points: what the override gives, as decimal text.
+        before: the points that it replaces: those of the override that it changes, or those of the item itself; None if
+            there were none.
+    """
 
     time: str
     event: str
@@ -74,23 +80,27 @@ def update_journal(path: Path, changes: Mapping[str, Sequence[Change]]) -> tuple
     known = read_journal(path)
     last = {(line.id, line.item): line for line in known}
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    added: list[JournalLine] = []
-    held = set()
+    held: dict[tuple[str, str], list[JournalLine]] = {}
     for student, found in changes.items():
         for change in found:
             key = (student, change.item)
-            held.add(key)
             before = None if change.before is None else _decimal(change.before)
             line = JournalLine(now, APPLIED, *key, _decimal(change.points), before, change.reason, change.by)
-            earlier = last.get(key)
-            if earlier and earlier.event != WITHDRAWN:
-                if line.says(earlier):
-                    continue
-                line = JournalLine(**{**asdict(line), "event": CHANGED})
-            added.append(line)
+            held.setdefault(key, []).append(line)
+    added: list[JournalLine] = []
+    for key, lines in held.items():
+        earlier = last.get(key)
+        if earlier and earlier.event != WITHDRAWN and lines[-1].says(earlier):
+            continue
+        for line in lines:  # several if an override replaces a correction in formgrader
+            if earlier is None or earlier.event == WITHDRAWN:
+                added.append(line)
+            elif not line.says(earlier):
+                added.append(replace(line, event=CHANGED, before=earlier.points))
+            earlier = line
     for key, line in last.items():
         if key not in held and line.event != WITHDRAWN:
-            added.append(JournalLine(**{**asdict(line), "time": now, "event": WITHDRAWN}))
+            added.append(replace(line, time=now, event=WITHDRAWN))
     if added:
         text = "".join(json.dumps(asdict(line), ensure_ascii=False) + "\n" for line in (*known, *added))
         write_whole(path, text, durable=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UsageError
-from grader.arguments import at_least_one
+from grader.arguments import at_least_one, seed
 from grader.assignment import load_assignment
 from grader.instructor.collecting.collect import TABLE
 from grader.instructor.collecting.keeping import SUBMISSIONS
@@ -135,7 +135,7 @@ def add_commands(commands: Any) -> None:
     rehearse = commands.add_parser("rehearse", help="make up a class whose grades are known, to try the course on")
     rehearse.add_argument("students", type=at_least_one, metavar="N", help="number of students on the roster")
     rehearse.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the download and the tables")
-    rehearse.add_argument("--seed", type=int, default=1, help="the same seed gives the same class (default: 1)")
+    rehearse.add_argument("--seed", type=seed, default=1, help="the same seed gives the same class (default: 1)")
     rehearse.add_argument(
         "--as", dest="platform", choices=PLATFORMS, default="canvas", help="whose download to imitate (default: canvas)"
     )

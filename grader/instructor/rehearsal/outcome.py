@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import UsageError
+from common.errors import UsageError, reason_of
 from grader.instructor.gradebook_entries import refusal_of
 from grader.instructor.rehearsal.pupils import GRADED, MISSING, OUTCOMES, REFUSED, UNCLEAR, UNKNOWN
 from grader.instructor.rehearsal.rehearse import EXPECTED, FIELDS
@@ -53,7 +53,7 @@ def read_expected(folder: Path) -> list[Row]:
             checks = [name for name in table.fieldnames or [] if name not in FIELDS]
             return [_row(row, checks, f"{path}, line {table.line_num}") for row in table]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"expected the table of a rehearsal at {path}: {error}") from error
+        raise UsageError(f"expected the table of a rehearsal at {path}: {reason_of(error)}") from error
 
 
 def _row(row: Mapping[str, str | None], checks: list[str], where: str) -> Row:

@@ -58,13 +58,15 @@ class LadderTable:
     """The result of a round robin, the strongest engine first.
 
     Attributes:
-        left_out: number of engines that could not be built.
+        not_built: number of engines that could not be built.
+        doubles: number of engines that do not play because another student handed in the same files.
     """
 
     rungs: tuple[Rung, ...]
     games_per_pair: int
     move_s: float
-    left_out: int
+    not_built: int
+    doubles: int
 
     def place(self, elo: float) -> float:
         """Return where a rating lies between the lowest and the highest end of all intervals, in [0, 1]."""
@@ -99,20 +101,24 @@ def play_ladder(
     """
     require_compiler(order.assignment)
     engines: dict[str, EngineSpec] = {}
+    not_built, doubles = 0, 0
     for number, (student, label) in enumerate(labels.items(), 1):
         announce(f"\rladder: building engine {number} of {len(labels)}")
         try:
             engine = _built(found[student], order)
-            if any(engine.path == other.path for other in engines.values()):
-                raise CouldNotGrade("another student handed in the same files")
-            engines[label] = engine
         except (StudentFault, CouldNotGrade, UsageError) as error:
             announce(f"ladder: the engine of {student} is left out: {error}")
+            not_built += 1
+            continue
+        if any(engine.path == other.path for other in engines.values()):
+            announce(f"ladder: the engine of {student} is left out: another student handed in the same files")
+            doubles += 1
+            continue
+        engines[label] = engine
     if len(engines) < 2:
         announce("ladder: fewer than two engines can play, so there is no ladder.")
         return None
-    results = _Playing(order, announce, engines).play()
-    return _table(results, order, len(labels) - len(engines))
+    return _table(_Playing(order, announce, engines).play(), order, not_built, doubles)
 
 
 def _built(student: StudentResults, order: LadderOrder) -> EngineSpec:
@@ -171,7 +177,9 @@ class _Playing:
         self.announce(f"\rladder: {self.done} of {whole} games{left}")
 
 
-def _table(results: Mapping[tuple[str, str], MatchResult], order: LadderOrder, left_out: int) -> LadderTable | None:
+def _table(
+    results: Mapping[tuple[str, str], MatchResult], order: LadderOrder, not_built: int, doubles: int
+) -> LadderTable | None:
     decided = {pair: result for pair, result in results.items() if result.plays}
     labels = list(dict.fromkeys(label for pair in decided for label in pair))
     if not labels:
@@ -193,4 +201,4 @@ def _table(results: Mapping[tuple[str, str], MatchResult], order: LadderOrder, l
     elos = centred @ ratings
     rungs = [Rung(label, float(elos[i]), float(errors[i]), *tallies[label]) for label, i in number.items()]
     rungs.sort(key=lambda rung: (-rung.elo, rung.label))
-    return LadderTable(tuple(rungs), order.games, order.match.move_s, left_out)
+    return LadderTable(tuple(rungs), order.games, order.match.move_s, not_built, doubles)

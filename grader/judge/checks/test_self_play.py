@@ -6,7 +6,7 @@ played in many games. The visits are read from the tree, which the other checks 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from random import Random
@@ -28,11 +28,11 @@ from grader.judge.support.draws import (
     noise_share,
     unevenness,
 )
+from grader.judge.support.root_priors import SAME_PRIORS, are_same, by_move, clean_priors, root_priors
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.searches import call, expect_most_visited, hash_evaluation, player_under
+from grader.judge.support.searches import call, expect_most_visited, player_under
 from grader.judge.support.trees import Tree, most_visited, visit_difference
 
-SAME_PRIORS = 1e-4  # priors are copied; the probability that noise changes all of twenty priors by less is below 1e-30
 NOISE_SHARE = 0.25
 NOISE_POSITION = (5, 5, 4, 4)  # width, height, n_in_row, plies: always 21 legal moves
 NOISE_DRAWS = 64
@@ -76,25 +76,25 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
     position, seed = random_position(rng, *NOISE_POSITION), rng.randrange(2**31)
     ruling.evidence["noise"] = {**position.to_json(), "seed": seed}
     board = board_at(position)
-    player, clean = player_under(seed), _clean_priors(board, seed)
+    player, clean = player_under(seed), clean_priors(board, seed)
 
-    def root_priors(is_selfplay: int, **more: Any) -> np.ndarray:
+    def searched(is_selfplay: int, **more: Any) -> np.ndarray:
         reply = call(worker, "search", position=position, n_playout=20, is_selfplay=is_selfplay, **player, **more)
-        return _root_priors(Tree.from_reply(reply["tree"]), board)
+        return root_priors(Tree.from_reply(reply["tree"]), board)
 
     def compared(priors: np.ndarray) -> list[dict[str, Any]]:
-        return position.compared("the root's priors", _by_move(board, clean), _by_move(board, priors))
+        return position.compared("the root's priors", by_move(board, clean), by_move(board, priors))
 
-    in_play = root_priors(0)
-    if not _are_same(in_play, clean):
+    in_play = searched(0)
+    if not are_same(in_play, clean):
         raise StudentFault("In play (is_selfplay=0) there should be no noise in the priors.", compared(in_play))
-    seen = [root_priors(1) for _ in range(NOISE_DRAWS)]
-    if all(_are_same(priors, clean) for priors in seen):
-        with drawn_at(position, "Seen: the root's priors in self-play, the same as without noise", _by_move(board, seen[0])):
+    seen = [searched(1) for _ in range(NOISE_DRAWS)]
+    if all(are_same(priors, clean) for priors in seen):
+        with drawn_at(position, "Seen: the root's priors in self-play, the same as without noise", by_move(board, seen[0])):
             _expect_noise_elsewhere(worker, ruling, rng, position, player)
         return
     if np.ptp(seen, axis=0).max() < SAME_PRIORS:  # each new player begins with the same random numbers
-        seen = [root_priors(1, kept=True) for _ in range(NOISE_DRAWS)]
+        seen = [searched(1, kept=True) for _ in range(NOISE_DRAWS)]
     draws = [(priors - (1 - NOISE_SHARE) * clean) / NOISE_SHARE for priors in seen]
     for priors, noise in zip(seen, draws, strict=True):
         if noise.min() < -1e-3 or abs(noise.sum() - 1) > 1e-2:
@@ -103,7 +103,7 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
                 compared(priors),
             )
     spread = max(float(np.abs(a - b).max()) for a, b in pairwise(draws))
-    with drawn_at(position, "Seen: the noise of one search", _by_move(board, draws[0])):
+    with drawn_at(position, "Seen: the noise of one search", by_move(board, draws[0])):
         ruling.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh each time.")
     share = noise_share(seen, clean)
     if share < LEAST_NOISE_SHARE and _unevenness((np.array(seen) - (1 - share) * clean) / share) >= UNEVENNESS[0]:
@@ -116,27 +116,6 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
     _expect_concentration(ruling, draws)
     _expect_noise_on_kept_roots(worker, ruling, position, seed)
     _expect_noise_late(worker, rng)
-
-
-def _clean_priors(board: Board, seed: int) -> np.ndarray:
-    """Return the hash evaluator's priors of the legal moves, in ascending order of moves."""
-    return hash_evaluation(board, seed)[0]
-
-
-def _root_priors(tree: Tree, board: Board) -> np.ndarray:
-    """Return the root's priors in ascending order of moves; raise StudentFault unless its children are the legal moves."""
-    priors, legal = tree.root_priors, board.availables
-    if set(priors) != set(legal):
-        raise StudentFault("The root's children should be exactly the legal moves.")
-    return np.array([priors[move] for move in legal])
-
-
-def _by_move(board: Board, priors: np.ndarray) -> dict[int, float]:
-    return dict(zip(board.availables, priors.tolist(), strict=True))
-
-
-def _are_same(priors: np.ndarray, clean: np.ndarray) -> bool:
-    return bool(np.abs(priors - clean).max() < SAME_PRIORS)
 
 
 def _unevenness(draws: Sequence[np.ndarray] | np.ndarray) -> float:
@@ -157,23 +136,34 @@ def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
 
 
 def _expect_noise_followed(worker: Worker, position: BoardPosition, player: dict[str, Any]) -> None:
-    """Raise StudentFault unless the visits follow the noisy priors: noise that comes after the playouts explores nothing."""
+    """Raise StudentFault unless the visits follow the noisy priors: noise that comes after the playouts explores nothing.
+
+    All values are 0, so the visits depend on the root's priors alone. A search whose visits are not those of the formula loses
+    points in mcts_alphazero.agreement; here it is compared with itself in play, where it gets the noisy priors at the root.
+    """
+
+    def searched(is_selfplay: int, at_root: np.ndarray | None = None) -> Tree:
+        evaluator = {**player["evaluator"], "kind": "hash priors", "at_root": at_root}
+        settings = {**player, "n_playout": FOLLOWED_PLAYOUTS, "c_puct": HUGE_C_PUCT, "evaluator": evaluator}
+        return Tree.from_reply(call(worker, "search", position=position, is_selfplay=is_selfplay, **settings)["tree"])
+
+    trees = [searched(1) for _ in range(FOLLOWED_SEARCHES)]
+    visits = [tree.root_visits for tree in trees]
+
+    def difference(expected: Iterable[dict[int, float]]) -> float:
+        return float(np.mean([visit_difference(*pair) for pair in zip(visits, expected, strict=True)]))
+
+    if difference(visits_by_bonus(tree.root_priors, round(sum(tree.root_visits.values()))) for tree in trees) <= FOLLOWED:
+        return
     board = board_at(position)
-    without_noise = _by_move(board, _clean_priors(board, player["evaluator"]["seed"]))
-    settings = {**player, "n_playout": FOLLOWED_PLAYOUTS, "c_puct": HUGE_C_PUCT}
-    seen, clean = list[float](), list[float]()
-    for _ in range(FOLLOWED_SEARCHES):
-        tree = Tree.from_reply(call(worker, "search", position=position, is_selfplay=1, **settings)["tree"])
-        visits, count = tree.root_visits, round(sum(tree.root_visits.values()))
-        seen.append(visit_difference(visits, expected := visits_by_bonus(tree.root_priors, count)))
-        clean.append(visit_difference(visits, visits_by_bonus(without_noise, count)))
-    if np.mean(seen) > FOLLOWED:
+    in_play = [searched(0, root_priors(tree, board)).root_visits for tree in trees]
+    if difference(in_play) > FOLLOWED:
         cause = "the search used other noise as well. Draw it once for each move, before the playouts"
-        if np.mean(clean) <= FOLLOWED:
+        if difference([searched(0).root_visits] * len(trees)) <= FOLLOWED:
             cause = "the search still used the priors without it. Mix it in before the playouts, not after them"
         raise StudentFault(
             f"After a search in self-play the root's priors have noise, but the visits do not follow them: {cause}.",
-            position.compared("the share of the visits that each move gets", shares_of(expected), shares_of(visits)),
+            position.compared("the share of the visits that each move gets", shares_of(in_play[-1]), shares_of(visits[-1])),
         )
 
 
@@ -192,10 +182,10 @@ def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: BoardP
             tree = Tree.from_reply(step["tree"])
             if set(tree.root_priors) != set(board.availables):
                 return
-            if _are_same(_root_priors(tree, board), _clean_priors(board, seed)):
+            if are_same(root_priors(tree, board), clean_priors(board, seed)):
                 caption = "Seen: the root's priors at this move, the same as without noise"
                 now = replace(position, moves=tuple(board.states))
-                ruling.evidence["boards"] = [now.pictured(caption, shares=_by_move(board, _root_priors(tree, board)))]
+                ruling.evidence["boards"] = [now.pictured(caption, shares=by_move(board, root_priors(tree, board)))]
                 ruling.deduct(
                     "fresh_root_only",
                     f"At move {number} of self-play there is no noise in the root's priors: noise is added to a new root, but "
@@ -209,12 +199,12 @@ def _expect_noise_late(worker: Worker, rng: Random) -> None:
     position, seed = random_position(rng, *LATE_POSITION), rng.randrange(2**31)
     board = board_at(position)
     reply = call(worker, "search", position=position, n_playout=30, is_selfplay=1, first_n_moves=1, **player_under(seed))
-    priors, clean = _root_priors(Tree.from_reply(reply["tree"]), board), _clean_priors(board, seed)
-    if _are_same(priors, clean):
+    priors, clean = root_priors(Tree.from_reply(reply["tree"]), board), clean_priors(board, seed)
+    if are_same(priors, clean):
         raise StudentFault(
             f"After {len(position.moves)} moves of self-play there is no noise in the root's priors. Only the temperature "
             "depends on first_n_moves; noise belongs in every move of self-play.",
-            position.compared("the root's priors", _by_move(board, clean), _by_move(board, priors)),
+            position.compared("the root's priors", by_move(board, clean), by_move(board, priors)),
         )
 
 
@@ -270,7 +260,7 @@ def _has_noise_on_a_kept_root(worker: Worker, position: BoardPosition, player: d
     board, tree = board_at(position, [steps[0]["move"]]), Tree.from_reply(steps[-1]["tree"])
     if len(steps) < 2 or set(tree.root_priors) != set(board.availables):
         return False
-    return not _are_same(_root_priors(tree, board), _clean_priors(board, player["evaluator"]["seed"]))
+    return not are_same(root_priors(tree, board), clean_priors(board, player["evaluator"]["seed"]))
 
 
 # ------------------------------------------------------------------------------------------------- temperature
@@ -399,7 +389,7 @@ class Draw:
         tree = Tree.from_reply(step["tree"])
         visits = tree.root_visits
         shares = np.array([visits.get(move, 0.0) for move in range(9)]) / max(1.0, sum(visits.values()))
-        clean = _are_same(_root_priors(tree, board), _clean_priors(board, seed))
+        clean = are_same(root_priors(tree, board), clean_priors(board, seed))
         if step["move"] not in visits:
             raise StudentFault(f"get_action returned move {step['move']}, which is not a child of the root.")
         position = replace(EMPTY_3X3, moves=tuple(board.states))

@@ -1,0 +1,42 @@
+"""Files are replaced whole, whoever else writes them, and nothing unfinished stays behind."""
+
+import contextlib
+import os
+
+import pytest
+
+from common.files import ABANDONED_S, replacing, write_whole
+
+
+def test_of_two_that_write_at_the_same_time_the_last_one_counts_whole(tmp_path):
+    path = tmp_path / "marks.csv"
+    with replacing(path) as first, replacing(path) as second:
+        first.write_bytes(b"first " * 1000)
+        second.write_bytes(b"second")
+    assert path.read_bytes() == b"first " * 1000
+    assert os.listdir(tmp_path) == ["marks.csv"]
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "marks.csv"
+    write_whole(path, "before")
+    with contextlib.suppress(InterruptedError), replacing(path) as unfinished:
+        unfinished.write_text("half")
+        raise InterruptedError
+    assert path.read_text() == "before" and os.listdir(tmp_path) == ["marks.csv"]
+
+
+@pytest.mark.parametrize("name", ["marks.csv", f"{'王' * 80}.txt"])
+def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path, name):
+    path = tmp_path / name
+    with replacing(path) as left:
+        left.write_text("whole")
+    others = [tmp_path / "notes.part", tmp_path / f".{name[:20]}.part", tmp_path / ".another.csv.01234567.part"]
+    for other in (left, *others):
+        other.write_text("half")
+    write_whole(path, "whole")
+    assert left.exists(), "another process may still write to it"
+    for other in (left, *others):
+        os.utime(other, (0, os.stat(other).st_mtime - ABANDONED_S - 60))
+    write_whole(path, "whole")
+    assert not left.exists() and all(other.exists() for other in others)
