@@ -10,6 +10,7 @@ are dropped when the weights change.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import sys
 from collections import Counter
@@ -19,7 +20,7 @@ from typing import Any
 
 import torch
 
-from common.files import replacing
+from common.files import write_whole
 from common.program_ends import Parser, run_program
 from common.weights import read_sizes
 from games.gomoku.rules import GomokuRules
@@ -80,11 +81,15 @@ def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: st
 
 
 def save_weights(path: Path, layers: dict[str, torch.Tensor]) -> str:
-    """Write a weights file completely or not at all, and return its sha256."""
+    """Write a weights file completely or not at all, and return its sha256.
+
+    The same weights give the same file; written to a path, torch would put the temporary name of the file into it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as unfinished:
-        torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, unfinished)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    file = io.BytesIO()
+    torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, file)
+    write_whole(path, file.getvalue())
+    return hashlib.sha256(file.getvalue()).hexdigest()
 
 
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
