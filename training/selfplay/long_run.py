@@ -143,7 +143,14 @@ def make_crew(run: Learner, options: argparse.Namespace) -> Crew:
         return RayCrew(run.config, seeds, options.workers, options.ray_address)
     if options.workers == 0:
         return InlineCrew(run.config, seeds)
-    return ProcessCrew(run.config, seeds, options.workers)
+    return ProcessCrew(run.config, seeds, options.workers, served=served(options, run.config))
+
+
+def served(options: argparse.Namespace, config: RunConfig) -> bool:
+    """Return whether one process computes the network for all workers: as asked, or where several would share a GPU."""
+    if options.inference_server != "auto":
+        return bool(options.inference_server == "on")
+    return options.workers > 1 and torch.cuda.is_available() and config.backend != "openvino"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -167,6 +174,13 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="ADDRESS",
         help="play on a Ray cluster: HOST:PORT, or auto for a cluster started on this machine",
     )
+    parser.add_argument(
+        "--inference-server",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="whether one more process computes the network for all workers on this machine; auto (the default): where several "
+        "workers share a GPU",
+    )
     add_options(parser)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -175,6 +189,8 @@ def main(arguments: list[str] | None = None) -> int:
             raise UsageError(f"expected --workers of at least 0; got {options.workers}")
         if options.ray_address and options.workers == 0:
             raise UsageError("expected --workers of at least 1 with --ray-address; got 0")
+        if options.inference_server == "on" and (options.ray_address or options.workers == 0):
+            raise UsageError("expected --workers of at least 1 and no --ray-address with --inference-server on")
         if options.resume and options.preset:
             raise UsageError("expected no preset with --resume, which reads the settings from the folder")
         config = settings(options)

@@ -1,5 +1,7 @@
 """The members of a run that play games: workers for self-play and one evaluator, in this process or in their own processes.
 
+Each member computes its own network, or one more process computes that of all workers (`training.inference.server`).
+
 A crew starts tasks (`start`) and returns their results later, in any order (`next_result`). A member does one task at a time
 and keeps its state between tasks; a worker, for example, keeps its games in flight. Weights are sent as the bytes of a
 state_dict, so that a member can run on any machine (`ray_workers.py`).
@@ -11,11 +13,15 @@ import io
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +33,7 @@ from arena.statistics.stopping import Sprt
 from common.errors import UsageError
 from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, library_of
 from training.inference.networks import new_model
+from training.inference.server import ServedNetwork, serve_network
 from training.matches import MatchSettings, PlayedGame, PlayedMatch, SearchAgent, play_lockstep_match
 from training.samples import FinishedGame
 from training.search.puct import PuctSettings
@@ -35,6 +42,7 @@ from training.selfplay.game_stream import SelfPlay
 from training.selfplay.presets import RunConfig
 
 END_S = 10.0  # time allowed for a killed process to end
+SERVER_IS_GONE = 3  # the exit code of a worker that lost the process that computes its network
 SIDE_BY_SIDE = 64  # games of a match at once
 
 Seeds = tuple[int, int]
@@ -64,7 +72,7 @@ class Played:
         games: the games that ended.
         first: the number of the first of these games, counted by the worker.
         evaluations: the number of positions that the network evaluated during the task, in all games of the worker.
-        cpu_s: the CPU time of the task's moves, in all games of the worker.
+        cpu_s: the CPU time of the task's moves, in all games of the worker, with the server's share of it.
         computed_by: how the worker computes the network, such as `openvino, bfloat16 on cpu`.
     """
 
@@ -76,8 +84,15 @@ class Played:
     computed_by: str
 
 
-def network_with(weights: bytes, config: RunConfig, earlier: InferenceNetwork | None) -> InferenceNetwork:
-    """Return a network with these weights, computed as the earlier one is, or in the fastest way if there is none."""
+def network_with(weights: bytes, earlier: InferenceNetwork | None, *, config: RunConfig, callers: int = 1) -> InferenceNetwork:
+    """Return a network with these weights, computed as the earlier one is, or in the fastest way if there is none.
+
+    Args:
+        weights: packed by `to_bytes`.
+        earlier: a network that is no longer needed.
+        config: the settings of the run.
+        callers: the number of workers whose positions share a batch.
+    """
     model = to_model(config, weights)
     if earlier is not None:
         earlier.load(model)
@@ -88,8 +103,44 @@ def network_with(weights: bytes, config: RunConfig, earlier: InferenceNetwork | 
         config.board_height,
         dtype=None,
         library=library_of(config.backend),
-        batch_size=config.games_at_once,
+        batch_size=callers * config.games_at_once,
     )
+
+
+class OwnNetwork:
+    """The network of a worker that computes it in its own process; see ServedNetwork.
+
+    Args:
+        config: the settings of the run.
+    """
+
+    elsewhere_s = 0.0
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._network: InferenceNetwork | None = None
+
+    def use(self, weights: bytes) -> None:
+        """Use these weights from now on."""
+        self._network = network_with(weights, self._network, config=self._config)
+
+    @property
+    def _loaded(self) -> InferenceNetwork:
+        assert self._network is not None, "expected weights for the first task"
+        return self._network
+
+    @property
+    def evaluations(self) -> int:
+        """See ServedNetwork."""
+        return self._loaded.evaluations
+
+    @property
+    def description(self) -> str:
+        """How the network is computed, such as `openvino, bfloat16 on cpu`."""
+        return self._loaded.description
+
+    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._loaded(states)
 
 
 class SelfPlayWorker:
@@ -99,17 +150,18 @@ class SelfPlayWorker:
         config: the settings of the run.
         seeds: the seeds of the run.
         number: the number of the worker; each worker has its own random generator.
+        server: the pipe to the process that computes the network; None to compute it here.
     """
 
-    def __init__(self, config: RunConfig, seeds: Seeds, number: int) -> None:
+    def __init__(self, config: RunConfig, seeds: Seeds, number: int, server: Connection | None = None) -> None:
         self._config, self._number = config, number
         self._rng = np.random.default_rng([*seeds, number])
-        self._network: InferenceNetwork | None = None
+        self._network: OwnNetwork | ServedNetwork = OwnNetwork(config) if server is None else ServedNetwork(server)
         self._games = 0
         self._selfplay = SelfPlay(config.selfplay_settings(), self._evaluate, self._rng)
 
     def _use(self, weights: bytes) -> None:
-        self._network = network_with(weights, self._config, self._network)
+        self._network.use(weights)
         self._evaluator = RandomSymmetry(PositionCache(self._network), self._config.rules().symmetries, self._rng)
 
     def _evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -124,15 +176,17 @@ class SelfPlayWorker:
         """
         if weights is not None:
             self._use(weights)
-        assert self._network is not None, "expected weights for the first task"
         selfplay, first = self._selfplay, self._games
-        evaluations, began = self._network.evaluations, time.process_time()
+        evaluations, began = self._network.evaluations, self._cpu_s()
         games: list[FinishedGame] = []
         while not games:
             games = selfplay.step()
         self._games += len(games)
-        evaluations, cpu_s = self._network.evaluations - evaluations, time.process_time() - began
+        evaluations, cpu_s = self._network.evaluations - evaluations, self._cpu_s() - began
         return Played(self._number, games, first, evaluations, cpu_s, self._network.description)
+
+    def _cpu_s(self) -> float:
+        return time.process_time() + self._network.elsewhere_s
 
 
 # --------------------------------------------------------------------------------------------------- evaluation
@@ -240,7 +294,7 @@ class CandidateEvaluator:
         return CandidateResult(accepted, gate_score, against_other, _score(result), result.games[0], gate_cpu_s)
 
     def _agent(self, role: str, weights: bytes) -> SearchAgent:
-        self._networks[role] = network_with(weights, self._config, self._networks.get(role))
+        self._networks[role] = network_with(weights, self._networks.get(role), config=self._config)
         settings = self._config.search_settings(self._config.match_playouts)
         return SearchAgent(PositionCache(self._networks[role]), settings, self._rng)
 
@@ -273,10 +327,14 @@ class Crew(Protocol):
         """End all members, even those at work."""
 
 
-def make_member(config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> SelfPlayWorker | CandidateEvaluator:
-    """Make a member of a crew, in the process in which it will work."""
+def make_member(
+    config: RunConfig, seeds: Seeds, number: int, is_worker: bool, server: Connection | None = None
+) -> SelfPlayWorker | CandidateEvaluator:
+    """Make a member of a crew, in the process in which it will work; a worker may have a pipe to a server."""
     torch.set_num_threads(1)  # more threads slow down batches of this size, and the other members need the cores
-    return (SelfPlayWorker if is_worker else CandidateEvaluator)(config, seeds, number)
+    if is_worker:
+        return SelfPlayWorker(config, seeds, number, server)
+    return CandidateEvaluator(config, seeds, number)
 
 
 class InlineCrew:
@@ -303,23 +361,41 @@ class InlineCrew:
 
 
 class ProcessCrew:
-    """Each member in its own process on this machine."""
+    """Each member in its own process on this machine.
 
-    def __init__(self, config: RunConfig, seeds: Seeds, workers: int) -> None:
+    Args:
+        config, seeds: see InlineCrew.
+        workers: the number of workers.
+        served: whether one more process, the server, computes the network for all workers.
+    """
+
+    def __init__(self, config: RunConfig, seeds: Seeds, workers: int, *, served: bool = False) -> None:
         self.workers = workers
-        context = multiprocessing.get_context("spawn")  # torch and its threads do not survive a fork
+        self._context = multiprocessing.get_context("spawn")  # torch and its threads do not survive a fork
         self._processes, self._connections = [], []
+        self._server: BaseProcess | None = None
+        pipes = [self._context.Pipe() for _ in range(workers if served else 0)]
         before = signal.signal(
             signal.SIGINT, signal.SIG_IGN
         )  # the members inherit this: Ctrl-C reaches all processes, and the learner handles it
+        if served:
+            self._server = self._begin("inference server", _serve_network, [there for _, there in pipes], config)
         for number in range(workers + 1):
-            here, there = context.Pipe()
-            process = context.Process(target=_serve, args=(there, config, seeds, number, number < workers), daemon=True)
-            process.start()
-            there.close()
-            self._processes.append(process)
+            here, there = self._context.Pipe()
+            server = pipes[number][0] if served and number < workers else None
+            self._processes.append(
+                self._begin(f"member {number}", _serve, there, config, seeds, number, number < workers, server)
+            )
             self._connections.append(here)
+            there.close()
+        for end in (end for pipe in pipes for end in pipe):
+            end.close()  # so that each end notices when the process with the other one has ended
         signal.signal(signal.SIGINT, before)
+
+    def _begin(self, name: str, target: Callable[..., None], *arguments: Any) -> BaseProcess:
+        process = self._context.Process(target=target, args=arguments, name=name, daemon=True)
+        process.start()
+        return process
 
     def start(self, member: int, method: str, *arguments: Any) -> None:
         """See Crew."""
@@ -338,30 +414,51 @@ class ProcessCrew:
             raise self._ended(member) from None
 
     def _ended(self, member: int) -> UsageError:
-        process = self._processes[member]
+        """Say which process has ended; a server that has ended takes the workers with it."""
+        who, process = f"number {member}", self._processes[member]
         process.join(END_S)
+        if self._server is not None and process.exitcode == SERVER_IS_GONE:
+            who, process = "the one that computes the network", self._server
+            process.join(END_S)
         return UsageError(
-            f"expected all {self.workers + 1} processes to keep running; number {member} ended with exit code "
-            f"{process.exitcode} (a negative code is the signal that killed it, for example when memory runs out; any "
+            f"expected all {self.workers + 1 + (self._server is not None)} processes to keep running; {who} ended with exit "
+            f"code {process.exitcode} (a negative code is the signal that killed it, for example when memory runs out; any "
             "other error is printed above). Continue with --resume"
         )
 
     def close(self) -> None:
         """See Crew."""
-        for process, connection in zip(self._processes, self._connections, strict=True):
+        processes = [*self._processes, *([self._server] if self._server else [])]
+        for process in processes:
             process.kill()  # safe, since members write no files
+        for connection in self._connections:
             connection.close()
-        for process in self._processes:
+        for process in processes:
             process.join(END_S)
 
 
-def _serve(connection: Connection, config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> None:
+def _serve(
+    connection: Connection, config: RunConfig, seeds: Seeds, number: int, is_worker: bool, server: Connection | None
+) -> None:
     """Run a member in its own process, which ends when the process that started it ends."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    member = make_member(config, seeds, number, is_worker)
+    member = make_member(config, seeds, number, is_worker, server)
     while True:
         method, arguments = connection.recv()
-        connection.send(getattr(member, method)(*arguments))
+        try:
+            result = getattr(member, method)(*arguments)
+        except (EOFError, ConnectionError):
+            if server is None:
+                raise
+            sys.exit(SERVER_IS_GONE)
+        connection.send(result)
+
+
+def _serve_network(connections: list[Connection], config: RunConfig) -> None:
+    """Run the server in its own process, which ends when the process that started it ends."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(1)  # as in make_member
+    serve_network(connections, partial(network_with, config=config, callers=len(connections)), config.rules())
 
 
 def _end_with_parent() -> None:
