@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from typing import Any
 from arena.engine.cores import one_core
 from arena.match.ray_runner import RETRIES, check_address, load_ray
 from common.errors import UsageError
+from common.locks import lock
 from common.processes import kill_group
 from grader.assignment import ROOT, Assignment, load_named
 from grader.confinement.confine import die_with_parent
@@ -51,6 +52,8 @@ SENT = (RUN, SUBMISSION, VERDICTS, GAMES, USED)
 GROWING = (VERDICTS, GAMES, LOG)  # a node sends what was appended
 REPLACED = (PROGRESS, USED)  # a node sends the whole content
 ENDED = "ended.json"
+PLACE = "gomoku-grading-"  # how the name of a run's folder on a node begins
+ABANDONED_S = 60.0  # a folder that is not locked and older than this was left by a killed run
 NEWCOMER = "newcomer"  # a node that has not been examined sends its id under this name, and nothing else
 
 
@@ -232,6 +235,9 @@ class RayChecks:
                     (run.folder / name).write_bytes(content)
             tell(run, said, listener)
             if ENDED in part:
+                with suppress(self._ray.exceptions.RayError):  # the node could be lost now without harm
+                    for _ in parts:  # it is removing its files, and must not be interrupted
+                        pass
                 data = json.loads(part[ENDED])
                 machine = self.machines[data.pop("node")]
                 about = {"node": machine.name, "speed": f"{machine.speed:.2f}"}
@@ -268,8 +274,8 @@ def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[s
     if node not in examined:
         yield {NEWCOMER: node.encode()}
         return
-    with tempfile.TemporaryDirectory(prefix="gomoku-grading-") as place, tempfile.TemporaryFile() as said, one_core():
-        folder = Path(place, "run")
+    with _place_of_a_run() as place, tempfile.TemporaryFile() as said, one_core():
+        folder = place / "run"
         folder.mkdir()
         for name, content in files.items():
             (folder / name).write_bytes(content)
@@ -295,13 +301,35 @@ def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[s
                     yield part
             if not (folder / ENDED).exists():
                 said.seek(0)
-                reason = said.read().decode(errors="replace").strip()[-500:]
-                raise UsageError(f"the checks could not be run on {os.uname().nodename}: {reason}")
+                lines = said.read().decode(errors="replace").strip().splitlines() or [f"exit code {process.returncode}"]
+                raise UsageError(f"the checks could not be run on {os.uname().nodename}: {lines[-1]}")
             data = json.loads((folder / ENDED).read_text(encoding="utf-8"))
             data["node"] = node
             yield {**part, ENDED: json.dumps(data).encode()}
         finally:
             kill_group(process)
+
+
+@contextmanager
+def _place_of_a_run() -> Iterator[Path]:
+    """Make a temporary folder for one run, after removing those that killed runs of this user have left here."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PLACE}*"):
+        with suppress(OSError), _opened(left) as descriptor:
+            about = os.fstat(descriptor)
+            if about.st_uid == os.getuid() and time.time() - about.st_mtime > ABANDONED_S and lock(descriptor):
+                shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=PLACE) as place, _opened(Path(place)) as descriptor:
+        lock(descriptor)
+        yield Path(place)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _new_content(folder: Path, sent: dict[str, int], shown: dict[str, bytes]) -> dict[str, bytes]:

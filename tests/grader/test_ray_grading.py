@@ -2,9 +2,13 @@
 
 import importlib.util
 import json
+import os
+import tempfile
 import threading
+import time
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +29,25 @@ def outcomes(folder):
     return {verdict.id: (verdict.status, verdict.points) for verdict in read_results(folder / "results.json").program}
 
 
+def places():
+    return Path(tempfile.gettempdir()).glob(f"{ray_grading.PLACE}*")
+
+
+def test_folders_of_killed_runs_are_removed_and_those_in_use_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    abandoned, new = (tmp_path / f"{ray_grading.PLACE}{name}" for name in ("abandoned", "new"))
+    for path in (abandoned, new):
+        (path / "run").mkdir(parents=True)
+    long_ago = time.time() - 2 * ray_grading.ABANDONED_S
+    os.utime(abandoned, (long_ago, long_ago))
+    with ray_grading._place_of_a_run() as place:
+        assert place.is_dir() and not abandoned.exists() and new.is_dir()
+        os.utime(place, (long_ago, long_ago))
+        with ray_grading._place_of_a_run() as other:
+            assert place.is_dir() and other != place
+    assert not place.exists() and not other.exists()
+
+
 @needs_ray
 def test_a_class_with_a_lost_node_has_the_verdicts_of_one_machine_repeats_none_and_names_the_nodes(
     cluster, submission, tmp_path
@@ -41,6 +64,7 @@ def test_a_class_with_a_lost_node_has_the_verdicts_of_one_machine_repeats_none_a
                 lost.append(doomed)
                 cluster.remove_node(doomed, allow_graceful=False)
 
+    before = set(places())
     losing = threading.Thread(target=lose_a_node)
     losing.start()
     try:
@@ -49,6 +73,7 @@ def test_a_class_with_a_lost_node_has_the_verdicts_of_one_machine_repeats_none_a
         over.set()
         losing.join()
     assert lost == [doomed]
+    assert len(set(places()) - before) <= 1, "only the lost node leaves its folder"
     for name, path in verdicts.items():
         decided = Counter(json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines())
         assert set(decided.values()) == {1} and len(decided) == 4, name
