@@ -7,7 +7,7 @@ import torch
 from Board.symmetries import Symmetries
 from common.weights import without_idle_blocks
 from games.gomoku.batch import GomokuBatch
-from training.inference import evaluators
+from training.inference import evaluators, timing
 from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, fold
 
 
@@ -77,14 +77,16 @@ def test_the_faster_type_is_chosen_by_cpu_time_where_other_programs_take_the_cor
     net = make_network(3, 3, 1)
     spent, passed = {torch.float32: 2.0, torch.bfloat16: 1.0}, {torch.float32: 2.0, torch.bfloat16: 9.0}
     now = {"CPU": 0.0, "wall": 0.0}
+    computed = InferenceNetwork.__call__
 
-    def evaluate(network: InferenceNetwork, states: np.ndarray) -> None:
+    def evaluate(network: InferenceNetwork, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         now["CPU"] += spent[network.dtype]
         now["wall"] += passed[network.dtype]
+        return computed(network, states)
 
     monkeypatch.setattr(InferenceNetwork, "__call__", evaluate)
-    monkeypatch.setattr(evaluators.time, "process_time", lambda: now["CPU"])
-    monkeypatch.setattr(evaluators.time, "perf_counter", lambda: now["wall"])
+    monkeypatch.setattr(timing.time, "process_time", lambda: now["CPU"])
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now["wall"])
     for threads, chosen in ((1, torch.bfloat16), (2, torch.float32)):
         monkeypatch.setattr(torch, "get_num_threads", lambda count=threads: count)
         assert InferenceNetwork(net.model, 3, 3, dtype=None, library="torch", device="cpu").dtype == chosen
@@ -92,10 +94,59 @@ def test_the_faster_type_is_chosen_by_cpu_time_where_other_programs_take_the_cor
 
 @pytest.mark.parametrize("faster", [torch.float32, torch.bfloat16])
 def test_the_faster_type_is_chosen_where_none_is_given(make_network, monkeypatch, faster):
-    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states: float(dtype != faster))
+    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, *_: float(self.dtype != faster))
     fast = InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, batch_size=4)
     assert fast.dtype == faster and fast.evaluations == 0
     assert fast(positions(3, 3, 3, 2))[0].shape == (2, 9)
+
+
+def broken_in_bfloat16(monkeypatch, spoiled):
+    """Let networks compute wrong results in bfloat16, quickly; return how often they did."""
+    computed, calls = InferenceNetwork.__call__, []
+
+    def evaluate(network, states):
+        if network.dtype == torch.float32:
+            return computed(network, states)
+        calls.append(len(states))
+        return spoiled(*computed(network, states))
+
+    monkeypatch.setattr(InferenceNetwork, "__call__", evaluate)
+    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, *_: float(self.dtype == torch.float32))
+    return calls
+
+
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        lambda probs, values: (probs[:0], values[:0]),
+        lambda probs, values: (probs, values + 0.5),
+        lambda probs, values: (probs, values * np.nan),
+        lambda probs, values: (1 - probs, values),
+    ],
+)
+def test_a_type_that_the_processor_computes_wrongly_is_not_taken_however_fast_it_is(make_network, monkeypatch, spoiled):
+    calls, model = broken_in_bfloat16(monkeypatch, spoiled), make_network(3, 3, 1).model
+    assert InferenceNetwork(model, 3, 3, dtype=None, library="torch").dtype == torch.float32
+    assert calls
+    with pytest.raises(ValueError, match="expected from torch, bfloat16 on cpu what torch computes in float32"):
+        InferenceNetwork(model, 3, 3, dtype=torch.bfloat16)
+
+
+@pytest.mark.parametrize(("slower", "timed"), [(1.5, 3), (2.5, 1)])
+def test_a_type_that_is_clearly_slower_is_timed_once(make_network, monkeypatch, slower, timed):
+    computed, now, calls = InferenceNetwork.__call__, [0.0], []
+
+    def evaluate(network, states):
+        now[0] += 1.0 if network.dtype == torch.float32 else slower
+        calls.append(network.dtype)
+        return computed(network, states)
+
+    monkeypatch.setattr(InferenceNetwork, "__call__", evaluate)
+    monkeypatch.setattr(evaluators, "computing_clock", lambda device: lambda: now[0])
+    fast = InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, library="torch", device="cpu")
+    assert fast.dtype == torch.float32
+    # Each is first compared with float32 and called once to prepare it.
+    assert calls.count(torch.float32) == 2 + 3 and calls.count(torch.bfloat16) == 2 + timed
 
 
 def test_the_cache_asks_for_each_position_once_and_forgets_the_oldest(fixed_evaluator):
@@ -244,7 +295,7 @@ def test_earlier_results_of_openvino_stay_as_they_were(openvino, make_network):
 
 def test_the_faster_library_is_chosen_where_none_is_given(openvino, make_network, monkeypatch):
     for wanted in ("torch", "openvino"):
-        monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states, w=wanted: float(library != w))
+        monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, *_, w=wanted: float(self.library != w))
         fast = InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, library=None, batch_size=4)
         assert fast.library == wanted and fast(positions(3, 3, 3, 2))[0].shape == (2, 9)
 

@@ -138,14 +138,14 @@ def test_convolutions_come_from_the_file_and_dense_layers_from_the_weights(openv
 @pytest.mark.parametrize("fastest", [torch.float32, torch.bfloat16, torch.int8])
 def test_the_fastest_type_is_taken_where_the_backend_is_left_open(openvino, networks, monkeypatch, fastest):
     network, path, _ = networks
-    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states: float(dtype != fastest))
+    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, *_: float(self.dtype != fastest))
     fast = network_to_play(network.model, *SIZE, path)
     assert fast.dtype == fastest and fast(positions(2))[0].shape == (2, 20)
 
 
 def test_the_file_serves_the_backends_int8_and_auto_alone(openvino, networks, monkeypatch):
     network, path, _ = networks
-    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states: float(dtype != torch.int8))
+    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, *_: float(self.dtype != torch.int8))
     for backend in ("torch", "openvino"):
         assert network_to_play(network.model, *SIZE, path, backend=backend).dtype != torch.int8
     path.write_bytes(b"other weights")
@@ -182,7 +182,7 @@ def test_a_graph_that_is_none_or_has_other_shapes_is_refused(openvino, networks,
 
 
 def test_a_pooled_network_plays_on_a_board_for_which_it_was_not_quantised(openvino, tmp_path, monkeypatch):
-    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states: float(dtype != torch.int8))
+    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, *_: float(self.dtype != torch.int8))
     model, path = new_model("pooled", RULES, 1, 8).eval(), tmp_path / "pooled.model"
     torch.save(model.state_dict(), path)
     write_int8(path, *graph_bytes(OpenVinoModel(fold(model), (9, *SIZE[::-1])).body), {})

@@ -191,6 +191,16 @@ def test_a_training_that_diverges_stops_and_its_checkpoint_stays_as_it_was(train
     assert training.checkpoint.read_bytes() == before
 
 
+@pytest.mark.parametrize(("in_bfloat16", "faster"), [(0.5, torch.bfloat16), (2.0, torch.float32)])
+def test_steps_are_made_in_the_faster_type(train, games, tmp_path, monkeypatch, in_bfloat16, faster):
+    def time(step, clock, other=None):
+        step()
+        return 1.0 if other is None else in_bfloat16
+
+    monkeypatch.setattr(supervised, "shortest_time", time)
+    assert Training(SupervisedConfig(**SETTINGS), [games], tmp_path / "run").faster_dtype() is faster
+
+
 def test_a_training_goes_on_in_the_type_that_was_faster_when_it_began(train, games, tmp_path, monkeypatch):
     train("run")
     config = SupervisedConfig(**SETTINGS)

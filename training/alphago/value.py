@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from common.files import write_whole
-from games.protocol import PositionBatch
+from games.protocol import GameRules, PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
 from training.alphago.runs import (
@@ -39,7 +39,7 @@ from training.alphago.runs import (
 )
 from training.inference.evaluators import StateEvaluator
 from training.inference.networks import kind_of
-from training.supervised.dataset import HELD_BACK_EVERY, read_games
+from training.supervised.dataset import HELD_BACK_EVERY, position_keys, read_games
 from training.supervised.learning import EVALUATED, Training, load_checkpoint
 from training.supervised.settings import CallError
 
@@ -128,21 +128,23 @@ def _as_lines(items: Sequence[dict[str, Any]]) -> str:
     return "".join(json.dumps(item, separators=(",", ":")) + "\n" for item in items)
 
 
-def all_positions(games: Sequence[dict[str, Any]], most: int | None) -> Iterator[dict[str, Any]]:
+def all_positions(games: Sequence[dict[str, Any]], rules: GameRules, most: int | None) -> Iterator[dict[str, Any]]:
     """Yield the same games with every position labelled from the one after move U on; held-back games stay unchanged.
 
     Args:
         games: the result of `play_games`.
-        most: once this number of positions is labelled, leave out all later games that are not held back; None to use all.
+        rules: the game.
+        most: once this number of different positions is labelled, leave out all later games that are not held back; None to
+            use all.
     """
-    positions = 0
+    labelled: set[int] = set()
     for game in games:
         if game["seed"] % HELD_BACK_EVERY == 0:
             yield game
-        elif most is None or positions < most:
-            best = game["moves"][game["opening"] :]
-            positions += len(best)
-            yield {**game, "best": best}
+        elif most is None or len(labelled) < most:
+            moves, opening = game["moves"], game["opening"]
+            labelled.update(position_keys(rules, np.asarray(moves))[opening : len(moves)].tolist())
+            yield {**game, "best": moves[opening:]}
 
 
 def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Path) -> Training:
@@ -220,7 +222,7 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
         for name, limit in (("as_many_positions_of_fewer_games", most), ("all_positions_of_all_games", None)):
             other = folder / name
             other.mkdir(parents=True, exist_ok=True)
-            write_whole(other / "games.jsonl", _as_lines([config.recorded_game, *all_positions(games, limit)]))
+            write_whole(other / "games.jsonl", _as_lines([config.recorded_game, *all_positions(games, config.rules, limit)]))
             trainings[name] = train_value_network(config, run, other / "games.jsonl", other)
     # The last one has trained on the positions of all others, so none of them has learnt from the positions it holds back.
     *_, widest = trainings.values()

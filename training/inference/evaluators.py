@@ -8,7 +8,7 @@ stacked: a cache below random symmetries stores the positions as the network saw
 from __future__ import annotations
 
 import copy
-import time
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +23,7 @@ from common.errors import UsageError
 from games.protocol import PositionBatch, Symmetry
 from training.inference.int8_file import Int8Body, int8_path, read_int8
 from training.inference.openvino_model import OpenVinoModel, openvino_is_installed
+from training.inference.timing import computing_clock, shortest_time
 from training.samples import pack_states
 
 StateEvaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -56,7 +57,8 @@ Backend = Literal["auto", "torch", "openvino"]
 PlayerBackend = Literal["auto", "torch", "openvino", "int8"]
 """The same for networks with fixed weights; "int8" is OpenVINO with convolutions in 8-bit integers (`int8_file`)."""
 DTYPES = (torch.float32, torch.bfloat16)
-TIMED_CALLS = 3
+# The largest change in a probability or value that rounding may cause; in trained networks, bfloat16 causes up to 0.04.
+ROUNDING_TOLERANCE = 0.25
 # The largest change in a probability or value that folding may cause; rounding causes about 1e-6.
 FOLDED_TOLERANCE = 1e-3
 
@@ -118,14 +120,6 @@ class Nothing(nn.Module):
         return torch.zeros_like(x)
 
 
-def computing_clock(device: torch.device) -> Callable[[], float]:
-    """Return the clock, in seconds, that compares ways to compute on this device.
-
-    Where one thread computes, it is CPU time: on a busy machine, other programs change the time that passes.
-    """
-    return time.process_time if device.type == "cpu" and torch.get_num_threads() == 1 else time.perf_counter
-
-
 class InferenceNetwork:
     """A copy of a network for evaluation only: folded (`fold`), computed by torch (channels last) or by OpenVINO.
 
@@ -143,8 +137,8 @@ class InferenceNetwork:
         int8: the convolutions in 8-bit integers; without them, the other types are available.
 
     Raises:
-        ValueError: the copy's outputs differ from the network's, because the network has its layers in another order; or there
-            are no convolutions of this type.
+        ValueError: the copy's outputs differ from the network's, because the network has its layers in another order, or
+            because this processor cannot compute it in the way asked for; or there are no convolutions of this type.
         UsageError: int8 cannot be read, or it is to be used and does not fit this network and board.
         ImportError: OpenVINO was asked for and is not installed.
 
@@ -181,10 +175,9 @@ class InferenceNetwork:
                 raise int8.refusal("the convolutions of this network on this board", "those in it have other inputs or outputs")
             if dtype is None and fits:
                 choices.append(("openvino", torch.int8))
-        if len(choices) > 1:
-            states = np.zeros((batch_size, *self._shape), dtype=np.float32)
-            choices = [min(choices, key=lambda choice: self._seconds(choice[0], choice[1], states))]
-        self._use(*choices[0])
+        fastest = self._fastest(choices, np.zeros((batch_size, *self._shape), dtype=np.float32))
+        if fastest != (self.library, self.dtype):
+            self._use(*fastest)
         if self.library == "torch":
             self._openvino = None
 
@@ -236,6 +229,7 @@ class InferenceNetwork:
         with torch.inference_mode():
             inputs = self._to_input(states, torch.float32)
             (log_probs, values), (folded_log_probs, folded_values) = original(inputs), self._folded(inputs)
+        self._known = states, log_probs.exp().cpu().numpy(), values.reshape(-1).cpu().numpy()
         off = max((log_probs.exp() - folded_log_probs.exp()).abs().max().item(), (values - folded_values).abs().max().item())
         if off > FOLDED_TOLERANCE:
             raise ValueError(
@@ -257,17 +251,37 @@ class InferenceNetwork:
             assert self._openvino is not None
             self._openvino.compile(dtype)
 
-    def _seconds(self, library: Library, dtype: torch.dtype, states: np.ndarray) -> float:
-        """Return the shortest time of a few evaluations, in seconds of `computing_clock`."""
-        self._use(library, dtype)
-        clock = computing_clock(self.device)
-        times = []
-        for _ in range(TIMED_CALLS + 1):  # the first call also prepares the computation
-            start = clock()
-            self(states)
-            times.append(clock() - start)
+    def _fastest(self, choices: list[tuple[Library, torch.dtype]], states: np.ndarray) -> tuple[Library, torch.dtype]:
+        """Return the way to compute these states that takes the shortest time, among those with the right results."""
+        seconds: dict[tuple[Library, torch.dtype], float] = {}
+        for choice in choices:
+            self._use(*choice)
+            if self._is_right():
+                shortest = min(seconds.values(), default=math.inf)
+                seconds[choice] = self._seconds(states, shortest) if len(choices) > 1 else 0.0
         self.evaluations = 0
-        return min(times)
+        if not seconds:
+            raise ValueError(
+                f"expected from {self.description} what torch computes in float32; on this processor, the results are others"
+            )
+        return min(seconds, key=lambda choice: seconds[choice])
+
+    def _is_right(self) -> bool:
+        """Return whether the network, as it is computed now, has the outputs that torch computes in float32.
+
+        Kernels for types that a processor lacks have been seen to return nothing, and that very fast. How far 8-bit integers
+        may be off is decided when they are made (`training.quantise`).
+        """
+        states, *expected = self._known
+        tolerance = math.inf if self.dtype == torch.int8 else ROUNDING_TOLERANCE
+        return all(
+            got.shape == known.shape and bool((np.abs(got - known) < tolerance).all())
+            for got, known in zip(self(states), expected, strict=True)
+        )
+
+    def _seconds(self, states: np.ndarray, shortest: float) -> float:
+        """Time the evaluation of these states; `shortest` is the time of another way (training.inference.timing)."""
+        return shortest_time(lambda: self(states), computing_clock(self.device), shortest)
 
     def _to_input(self, states: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
         return torch.from_numpy(states).to(self.device, dtype, memory_format=torch.channels_last)

@@ -14,8 +14,9 @@ import numpy as np
 
 from games.gomoku.rules import GomokuRules
 from training.exact import Size
-from training.inference.evaluators import Backend, InferenceNetwork, PositionCache, RandomSymmetry, computing_clock, library_of
+from training.inference.evaluators import Backend, InferenceNetwork, PositionCache, RandomSymmetry, library_of
 from training.inference.openvino_model import openvino_is_installed
+from training.inference.timing import computing_clock
 from training.samples import unpack_states
 from training.search.puct import PuctSettings
 from training.selfplay.game_stream import SelfPlay, SelfPlaySettings

@@ -31,8 +31,8 @@ from common.diverging import are_finite, expect_finite
 from common.errors import UsageError
 from common.files import write_whole
 from games.protocol import GameRules
-from training.inference.evaluators import computing_clock
 from training.inference.networks import TrainableNetwork, trainable_network
+from training.inference.timing import computing_clock, shortest_time
 from training.old_settings import with_current_names
 from training.ratings import RatedPair, elo_ratings
 from training.run_guards import Interrupts
@@ -42,7 +42,7 @@ from training.selfplay.replay_buffer import Origin, ReplayBuffer
 from training.selfplay.run_report import RunReport, SampleGame, sample_to_sgf
 from training.selfplay.workers import CandidateResult, Crew, Played, Score, to_bytes
 
-TIMED_STEPS, TIMED_SAMPLES = 3, 64
+TIMED_SAMPLES = 64
 PUBLISH_STEPS = 32  # without a gate, workers get a new network after this many training steps
 SHOW_EVERY_S = 0.5 if sys.stderr.isatty() else 60.0
 
@@ -56,21 +56,17 @@ def learns_faster_in_bfloat16(net: TrainableNetwork, rules: GameRules, batch_siz
     net, count = copy.deepcopy(net), min(batch_size, TIMED_SAMPLES)
     states = np.zeros((count, rules.planes, rules.height, rules.width), dtype=np.float32)
     probs, winners = np.full((count, rules.actions), 1 / rules.actions, dtype=np.float32), np.zeros(count, dtype=np.float32)
-    seconds, clock = [], computing_clock(net.device)
-    for in_bfloat16 in (False, True):
-        with torch.autocast(net.device.type, torch.bfloat16, enabled=in_bfloat16):
-            times = []
-            for _ in range(TIMED_STEPS + 1):  # the first step also prepares the computation
-                started = clock()
-                try:
-                    net.train_step(states, probs, winners, 0.0)
-                except (TypeError, RuntimeError):
-                    if in_bfloat16:
-                        return False
-                    raise
-                times.append(clock() - started)
-        seconds.append(min(times[1:]))
-    return seconds[1] < seconds[0]
+    clock = computing_clock(net.device)
+
+    def step() -> None:
+        net.train_step(states, probs, winners, 0.0)
+
+    in_float32 = shortest_time(step, clock)
+    with torch.autocast(net.device.type, torch.bfloat16):
+        try:
+            return shortest_time(step, clock, in_float32) < in_float32
+        except (TypeError, RuntimeError):
+            return False
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ from common.files import replacing
 from common.program_ends import Parser
 from common.program_starts import INTERRUPTED
 from games.protocol import GameRules
-from training.inference.evaluators import computing_clock
 from training.inference.networks import kind_of, new_model, read_model
+from training.inference.timing import computing_clock, shortest_time
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
 from training.run_guards import Interrupts, only_one
@@ -53,7 +53,6 @@ EVALUATED = 2048  # the most held-back positions that an evaluation uses
 TOP = 5
 MOMENTUM = 0.9
 WARM_UP_STEPS = 100  # counted from the start, and again from each deepening
-TIMED_STEPS = 2
 PADDING = 2  # rows and columns of zero padding on each side of the planes of the course's network
 
 
@@ -169,19 +168,18 @@ class Training:
         """Return bfloat16 if it makes steps faster than float32, timed on a few steps of each, and otherwise float32."""
         rng = np.random.default_rng(0)
         states, moves, values = self._tensors(self.train, rng.integers(len(self.train), size=self.config.batch_size), rng)
-        seconds, clock = {}, computing_clock(self.device)
-        for dtype in (torch.float32, torch.bfloat16):
-            model = copy.deepcopy(self.model)
-            times = []
-            for _ in range(TIMED_STEPS + 1):  # the first step also prepares the computation
-                start = clock()
-                policy_loss, value_loss = self._losses(model, dtype, states, moves, values)
-                (policy_loss + value_loss).backward()
-                if self.device.type == "cuda":
-                    torch.cuda.synchronize()
-                times.append(clock() - start)
-            seconds[dtype] = min(times[1:])
-        return min(seconds, key=lambda dtype: seconds[dtype])
+        model = copy.deepcopy(self.model)
+
+        def step(dtype: torch.dtype) -> None:
+            policy_loss, value_loss = self._losses(model, dtype, states, moves, values)
+            (policy_loss + value_loss).backward()
+            if self.device.type == "cuda":
+                torch.cuda.synchronize()
+
+        clock = computing_clock(self.device)
+        in_float32 = shortest_time(lambda: step(torch.float32), clock)
+        in_bfloat16 = shortest_time(lambda: step(torch.bfloat16), clock, in_float32)
+        return torch.bfloat16 if in_bfloat16 < in_float32 else torch.float32
 
     def _tensors(self, part: Positions, indices: np.ndarray, rng: np.random.Generator | None) -> list[torch.Tensor]:
         """Return states, moves and values of positions, under random symmetries or, without `rng`, unchanged."""
