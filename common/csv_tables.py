@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UsageError, reason_of
 
 SEPARATORS = ",;\t"
+SEPARATOR_LINE = re.compile(r"sep=([,;\t])\r?\n", re.IGNORECASE)  # the first line of some tables, for Excel
 MOST_NAMED = 5  # columns in one sentence
 
 
 def read_table(path: Path, what: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Read a table in UTF-8 whose cells are separated by the first of comma, semicolon and tab that its first line holds.
+
+    Before that line there may be one that names the separator for Excel, such as `sep=;`.
 
     Args:
         what: what the table should hold, for messages.
@@ -29,11 +33,14 @@ def read_table(path: Path, what: str) -> tuple[list[str], list[tuple[str, list[s
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             text = file.read()
+        named = SEPARATOR_LINE.match(text)
+        text = text[named.end() :] if named else text
         begin = text.partition("\n")[0]
-        separator = next((mark for mark in SEPARATORS if mark in begin), ",")
+        separator = named[1] if named else next((mark for mark in SEPARATORS if mark in begin), ",")
         table = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True, delimiter=separator)
         header = [name.strip() for name in next(table, [])]
-        lines = [(f"{path}, line {table.line_num}", cells) for cells in table if any(cell.strip() for cell in cells)]
+        before = 1 if named else 0
+        lines = [(f"{path}, line {before + table.line_num}", cells) for cells in table if any(cell.strip() for cell in cells)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"expected {what} (CSV, UTF-8) at {path}: {reason_of(error)}") from error
     return header, lines

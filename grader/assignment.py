@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, get_type_hints
@@ -316,7 +317,12 @@ NEEDED_WITH = {"opponents": "engine"}
 def matches(path: str, patterns: Sequence[str]) -> bool:
     """Return whether a relative path matches one of the patterns; `**` stands for any number of folders, including zero."""
     parts = PurePosixPath(path).parts
-    return any(_match_parts(parts, PurePosixPath(pattern).parts) for pattern in patterns)
+    return any(_match_parts(parts, _parts_of(pattern)) for pattern in patterns)
+
+
+@cache
+def _parts_of(pattern: str) -> tuple[str, ...]:
+    return PurePosixPath(pattern).parts
 
 
 def _match_parts(parts: Sequence[str], pattern: Sequence[str]) -> bool:

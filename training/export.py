@@ -98,7 +98,7 @@ def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
         earlier = json.loads(path.read_text(encoding="utf-8"))
         if earlier["sha256"] == manifest["sha256"]:
             manifest["strength"] = earlier["strength"]
-    path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(manifest, indent=2) + "\n")
 
 
 def games_summary(path: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The rows of metrics.csv, which a training run appends; their first column counts the games or samples so far."""
+"""The rows of metrics.csv, which a training run appends; they say how many games, steps or samples there were so far."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from common.files import write_whole
 
 
-def keep_rows(path: Path, last: int) -> None:
+def keep_rows(path: Path, **reached: int) -> None:
     """Remove the rows that a continued run writes again: those after its checkpoint, and one that a kill left incomplete.
 
     Args:
         path: the file; nothing happens if it does not exist.
-        last: the number of games or samples at the checkpoint.
+        reached: column -> its number at the checkpoint, such as `games=500`; a row with a larger one came later.
     """
     if not path.exists():
         return
@@ -24,7 +24,10 @@ def keep_rows(path: Path, last: int) -> None:
         path.unlink()
         return
     head, *rows = lines
-    write_whole(path, head + "".join(row for row in rows if int(row.split(",")[0]) <= last))
+    columns = head.rstrip().split(",")
+    limits = {columns.index(name): number for name, number in reached.items()}
+    kept = [row for row in rows if all(int(row.split(",")[at]) <= number for at, number in limits.items())]
+    write_whole(path, head + "".join(kept))
 
 
 def add_row(path: Path, row: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ import json
 import posixpath
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from grader.assignment import ROOT, Assignment, matches
@@ -22,6 +23,7 @@ from grader.pipeline.submission import Submission
 
 DIGESTS = "grader/handed_out.json"  # in a kit: path -> sha256 of each file of which grading uses its own copy
 LEAST = 30  # fingerprints; a shorter source proves nothing
+MOST_INCLUDED = 10  # protected sources named for one file
 CONTRIBUTES = 0.1  # a file is named if it holds this share of the source or of the submission's part, whichever is smaller
 
 
@@ -88,21 +90,28 @@ def checks_decided_by(paths: Collection[str], assignment: Assignment) -> tuple[s
 
 
 def _included(submission: Submission, assignment: Assignment) -> list[Resemblance]:
-    """Return the protected sources that a file includes by name.
+    """Return the protected sources that each file includes by name, at most MOST_INCLUDED of a file.
 
     A name made by a macro is not found, but then there is nothing to include either: no workspace holds protected sources.
     """
     found = []
     for path, content in submission.files.items():
-        for name in included_names(without_comments(content)) if not path.endswith(".py") else ():
-            for folder in (posixpath.dirname(path), assignment.engine_folder, ""):
-                place = posixpath.normpath(posixpath.join(folder, name))
-                if place in submission.files:
-                    break  # the compiler looks beside the file first
-                if matches(place, assignment.protected) and posixpath.basename(place) != assignment.engine_header:
-                    found.append(Resemblance(place, (path,), 1.0, True, checks_decided_by([path], assignment)))
-                    break
+        names = dict.fromkeys(included_names(without_comments(content))) if not path.endswith(".py") else ()
+        places = (place for name in names if (place := _protected_place(name, path, submission, assignment)))
+        for place in islice(dict.fromkeys(places), MOST_INCLUDED):
+            found.append(Resemblance(place, (path,), 1.0, True, checks_decided_by([path], assignment)))
     return found
+
+
+def _protected_place(name: str, path: str, submission: Submission, assignment: Assignment) -> str | None:
+    """Return the protected source that the file at `path` includes by this name; None if it is not a protected one."""
+    for folder in dict.fromkeys((posixpath.dirname(path), assignment.engine_folder, "")):
+        place = posixpath.normpath(posixpath.join(folder, name))
+        if place in submission.files:
+            return None  # the compiler looks beside the file first
+        if matches(place, assignment.protected) and posixpath.basename(place) != assignment.engine_header:
+            return place
+    return None
 
 
 def _given(assignment: Assignment, stubs: Fingerprints) -> Mapping[str, Fingerprints]:

@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# A comment, or a quote or a string, in which no comment begins.
-COMMENT = re.compile(r"""//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?|(?P<text>'\\?"'|"(?:\\.|[^"\\\n])*")""")
+# A comment, or a quote or a string, in which no comment begins; a string that is not closed ends with its line. The repetitions
+# are possessive (`*+`), and no beginning is tried in vain, so the time is linear in the text, which is untrusted.
+COMMENT = re.compile(r"""//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|(?P<text>'\\?"'|"(?:\\.|[^"\\\n])*+"?)""")
 INCLUDE = re.compile(r'^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 DIRECTIVE = re.compile(
     r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(?P<word>if|ifdef|ifndef|elif|else|endif|define|undef)\b[ \t]*(?P<rest>[^\n]*)$", re.MULTILINE

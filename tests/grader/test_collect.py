@@ -295,6 +295,14 @@ def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_pat
     assert collect(path, roster=None) == 2
 
 
+def test_a_call_that_is_refused_leaves_no_empty_folder(collect, download, tmp_path):
+    path, collect.out = download({"s1.zip": packed("1")}), tmp_path / "autumn" / "class"
+    assert collect(path, "--grace", "5") == 2 and "expected --due with --grace" in collect.complaint
+    assert not (tmp_path / "autumn").exists()
+    collect.out.mkdir(parents=True)
+    assert collect(path, "--grace", "5") == 2 and collect.out.exists()
+
+
 def test_a_due_date_without_a_zone_is_taken_for_this_machine_and_said(collect, download):
     assert collect(download({"s1.zip": packed("1"), "s2.zip": packed("2")}), "--due", "2026-12-01 23:59") == 0
     assert f"assumed: {datetime(2026, 12, 1, 23, 59).astimezone().isoformat()}" in collect.said

@@ -6,6 +6,7 @@ import pytest
 
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline.engine_build import engine_sources
+from grader.pipeline.includes import without_comments
 from grader.pipeline.submission import Submission
 
 ENGINE = b'#include "AIController.h"\n'
@@ -71,6 +72,12 @@ def test_an_engine_is_known_by_its_include_however_that_is_written(sources, incl
 def test_an_engine_may_include_the_header_through_one_of_its_own(sources):
     files = {"Minimax/engine.cpp": b'#include "engine.h"\n', "Minimax/engine.h": ENGINE}
     assert sources(files) == ["Minimax/engine.cpp"]
+
+
+def test_a_string_that_is_not_closed_is_passed_in_linear_time_and_ends_with_its_line(sources):
+    line = b'"' + 500_000 * b'\\"'  # tried from each quote to the end, it would take days
+    assert sources({"Minimax/engine.cpp": b"#if 0\n" + line + b"\n#endif\n" + ENGINE}) == ["Minimax/engine.cpp"]
+    assert without_comments(b'"a // b\n// c\n"/*"d') == '"a // b\n \n"/*"d'
 
 
 def test_headers_that_include_each_other_end(doubt):

@@ -9,7 +9,7 @@ import pytest
 from grader.assignment import load_assignment
 from grader.instructor import trust
 from grader.instructor.release import collect_kit, find_leaks, likest_secret, read_secrets
-from grader.pipeline.handed_out import find_resemblances
+from grader.pipeline.handed_out import MOST_INCLUDED, find_resemblances
 from grader.pipeline.likeness import GRAM, WINDOW, fingerprints, is_source, tokens
 from grader.pipeline.submission import Submission, read_submission
 from grader.pipeline.workspace import framework_files
@@ -106,6 +106,13 @@ def test_another_handed_out_source_is_named_too_and_the_header_is_not(assignment
     assert found(assignment, {"Minimax/mine.cpp": HEADER, "Minimax/deep/more.cpp": '#include "../AIController.h"'}) == []
     # A file of one's own may have the name; what stands in it counts.
     assert found(assignment, {"Minimax/own/baseline.cpp": "int x;", "Minimax/own/mine.cpp": '#include "baseline.cpp"'}) == []
+
+
+def test_a_source_included_again_and_again_is_named_once_and_of_many_only_some(assignment):
+    for again in ('#include "baseline.cpp"\n#include "./baseline.cpp"\n', '#include "baseline.cpp"\n'):
+        assert found(assignment, {"Minimax/mine.cpp": HEADER + 1000 * again}) == [("Minimax/baseline.cpp", True)]
+    names = [f'#include "mcts_baselines/{number}.h"\n' for number in range(1000)]
+    assert len(found(assignment, {"Minimax/mine.cpp": "".join(names)})) == MOST_INCLUDED
 
 
 def test_an_include_that_is_not_seen_finds_nothing_to_include(assignment):

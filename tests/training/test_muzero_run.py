@@ -121,6 +121,14 @@ def weights_of(folder):
     return torch.load(folder / "latest.model", weights_only=True)
 
 
+def test_a_run_with_too_few_games_to_learn_is_refused(tmp_path, capsys):
+    assert call(tmp_path / "run", "--games=19") == 2
+    assert capsys.readouterr().err == (
+        "training.muzero: expected --games of at least --start-games, 20, since a run with fewer never learns; got 19\n"
+    )
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_run_that_diverges_stops_and_goes_on_from_the_round_before(tmp_path, few_playouts, capsys):
     assert call(tmp_path, "--games=20") == 0
     before = (tmp_path / "checkpoint.pt").read_bytes(), (tmp_path / "latest.model").read_bytes()

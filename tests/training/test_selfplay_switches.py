@@ -2,8 +2,11 @@
 
 import json
 
+import numpy as np
 import torch
 from selfplay_run_tools import arguments, games_of, resumed, state_of, table_of
+
+from training.selfplay.workers import member_rng
 
 
 def test_a_run_with_all_the_switches_learns_from_fewer_positions_and_says_what_resigning_would_cost(started, tmp_path):
@@ -38,3 +41,21 @@ def test_a_run_with_all_the_switches_learns_from_fewer_positions_and_says_what_r
         would = [game for game in games_of(tmp_path)[len(games) :] if game["would_resign"] != -1]
         last = table_of(tmp_path, "elo.csv")[-1]
         assert sum(int(last[f"would_resign_{part}"]) for part in ("won", "drawn", "lost")) == len(would) > 0
+
+
+def test_a_run_that_would_end_before_its_first_step_is_refused(started, tmp_path):
+    code, _, err = started(arguments(tmp_path / "run", games=6))
+    assert code == 2 and err == (
+        "training.selfplay: expected --games for at least --start-positions, 60, since a run with fewer never learns; 6 games "
+        "have at most 54\n"
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_member_draws_the_random_numbers_of_a_training_step():
+    def drawn(rng):
+        return tuple(rng.integers(2**32, size=8))
+
+    of_steps = {drawn(np.random.default_rng([1, step])) for step in range(4)}  # see Learner
+    of_members = [drawn(member_rng((1, start), number)) for start in range(4) for number in range(4)]
+    assert len({*of_steps, *of_members}) == len(of_steps) + len(of_members)

@@ -2,8 +2,10 @@
 
 import ast
 import csv
+import errno
 import hashlib
 import json
+import os
 import random
 import signal
 
@@ -283,6 +285,20 @@ def test_weights_from_anywhere_are_measured_on_the_games_held_back(train, games,
     assert "expected weights for the board 7x7; those" in capsys.readouterr().err
     assert supervised.main([*call, str(tmp_path / "none.pt")]) == 2
     assert "expected weights at" in capsys.readouterr().err
+
+
+def test_a_manifest_that_cannot_be_written_leaves_the_earlier_one(tmp_path, monkeypatch):
+    path = tmp_path / "weights.json"
+    export.write_manifest(path, {"sha256": "a", "strength": ["measured by hand"]})
+    before = path.read_bytes()
+
+    def no_room(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", no_room)
+    with pytest.raises(OSError, match="No space left"):
+        export.write_manifest(path, {"sha256": "b", "strength": []})
+    assert path.read_bytes() == before and [file.name for file in tmp_path.iterdir()] == ["weights.json"]
 
 
 def test_deepening_changes_no_output(train):

@@ -114,7 +114,7 @@ class MuZeroRun:
         self._file = GamesFile(folder / "games.jsonl", self._rules)
         if games or self._file.games:
             self._file.keep(games)
-        keep_rows(folder / "metrics.csv", games)
+        keep_rows(folder / "metrics.csv", games=games)
 
     @property
     def played(self) -> int:

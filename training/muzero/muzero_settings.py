@@ -117,6 +117,11 @@ class MuZeroConfig:
             raise UsageError(f"expected --reanalysed-share from 0 to 1; got {self.reanalysed_share:g}")
         if self.start_games > self.buffer_games:
             raise UsageError(f"expected --start-games of at most --buffer-games, {self.buffer_games}; got {self.start_games}")
+        if self.games < self.start_games:
+            raise UsageError(
+                f"expected --games of at least --start-games, {self.start_games}, since a run with fewer never learns; "
+                f"got {self.games}"
+            )
         if self.game == "gomoku" and min(self.board_width, self.board_height) < self.n_in_row:
             raise UsageError(
                 f"expected a board of at least {self.n_in_row} by {self.n_in_row} points for {self.n_in_row} in a row; "

@@ -193,7 +193,7 @@ class Learner:
         config = self.config
         bound_from = next((settings["from_games"] for settings in reversed(self.history) if "resign_below" in settings), 0)
         self.replay = ReplayBuffer(self.folder, config.rules(), config.buffer_positions, bound_from)
-        self._report = RunReport(self.folder, games)
+        self._report = RunReport(self.folder, games, self.steps)
         self._start, self._first_game, self._first_share = self.replay.starts, self.replay.games, self._share()
         self._began = self._shown_at = self._saved_at = time.monotonic()
         self._saved_games = self.replay.games

@@ -222,6 +222,11 @@ class RunConfig:
             raise UsageError(
                 f"expected --start-positions of at most --buffer-positions, {self.buffer_positions}; got {self.start_positions}"
             )
+        if (most := self.games * self.rules().longest_game) < self.start_positions:
+            raise UsageError(
+                f"expected --games for at least --start-positions, {self.start_positions}, since a run with fewer never "
+                f"learns; {self.games} games have at most {most}"
+            )
 
 
 # The values of settings that a run does not record because it is older than they are.

@@ -68,13 +68,13 @@ class RunReport:
 
     Args:
         folder: the run's folder.
-        games: the number of games at the checkpoint from which the run continues; rows with more games are removed.
+        games, steps: their numbers at the checkpoint from which the run continues; rows with more of either are removed.
     """
 
-    def __init__(self, folder: Path, games: int) -> None:
+    def __init__(self, folder: Path, games: int, steps: int) -> None:
         self._folder = folder
         self._metrics = folder / "metrics.csv"
-        keep_rows(self._metrics, games)
+        keep_rows(self._metrics, games=games, steps=steps)
         self._events: Any = None
         if "tensorboardX" not in missing_packages():
             from tensorboardX import SummaryWriter

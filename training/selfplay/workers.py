@@ -49,6 +49,14 @@ Seeds = tuple[int, int]
 """The seed of the run and the number of its start."""
 
 
+def member_rng(seeds: Seeds, number: int) -> np.random.Generator:
+    """Return the random generator of a member.
+
+    NumPy fills short seeds up with zeros, so that [seed, start, 0] would be [seed, start], the seed of a training step.
+    """
+    return np.random.default_rng([*seeds, number + 1])
+
+
 def to_bytes(model: nn.Module) -> bytes:
     """Return the weights as bytes that can be sent to a member."""
     file = io.BytesIO()
@@ -155,7 +163,7 @@ class SelfPlayWorker:
 
     def __init__(self, config: RunConfig, seeds: Seeds, number: int, server: Connection | None = None) -> None:
         self._config, self._number = config, number
-        self._rng = np.random.default_rng([*seeds, number])
+        self._rng = member_rng(seeds, number)
         self._network: OwnNetwork | ServedNetwork = OwnNetwork(config) if server is None else ServedNetwork(server)
         self._games = 0
         self._selfplay = SelfPlay(config.selfplay_settings(), self._evaluate, self._rng)
@@ -268,7 +276,7 @@ class CandidateEvaluator:
 
     def __init__(self, config: RunConfig, seeds: Seeds, number: int) -> None:
         self._config = config
-        self._rng = np.random.default_rng([*seeds, number])
+        self._rng = member_rng(seeds, number)
         self._networks: dict[str, InferenceNetwork] = {}
 
     def evaluate(self, candidate: bytes, other: bytes | None) -> CandidateResult:

@@ -295,7 +295,7 @@ class Training:
         latest = {name: setting for name, setting in self.history[-1].items() if name != "from_samples"}
         if latest != asdict(self.config):
             self.history.append({"from_samples": self.samples, **asdict(self.config)})
-        keep_rows(self.run_folder / "metrics.csv", self.samples)
+        keep_rows(self.run_folder / "metrics.csv", samples=self.samples)
 
     def note(self, row: dict[str, Any]) -> None:
         """Add a row to metrics.csv."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -204,11 +204,12 @@ def _recognised(downloads: list[Download], roster: Roster) -> Iterator[str]:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Make a folder and lock it against another collection, without a file of its own.
+    """Make a folder and lock it against another collection, without a file of its own; a failure leaves no new empty folder.
 
     Raises:
         UsageError: the folder cannot be used, or another collection is at work in it.
     """
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -218,6 +219,11 @@ def held(folder: Path) -> Iterator[None]:
         if not lock(descriptor):
             raise UsageError(f"another collection is writing to {folder}: wait until it ends")
         yield
+    except BaseException:
+        with suppress(OSError):  # not empty
+            for each in new:
+                each.rmdir()
+        raise
     finally:
         os.close(descriptor)
 
