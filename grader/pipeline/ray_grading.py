@@ -54,6 +54,7 @@ REPLACED = (PROGRESS, USED)  # a node sends the whole content
 ENDED = "ended.json"
 PLACE = "gomoku-grading-"  # how the name of a run's folder on a node begins
 ABANDONED_S = 60.0  # a folder that is not locked and older than this was left by a killed run
+REPLACED_TREE = "replaced"  # a node whose copy of the grader was replaced during a run sends this name at its end
 NEWCOMER = "newcomer"  # a node that has not been examined sends its id under this name, and nothing else
 
 
@@ -96,6 +97,10 @@ class Newcomer(Exception):
     def __init__(self, node: str) -> None:
         super().__init__(node)
         self.node = node
+
+
+class ReplacedTree(Exception):
+    """Ray replaced the grader's files on a node during a run, because another node was started on the same machine."""
 
 
 class RayChecks:
@@ -199,6 +204,11 @@ class RayChecks:
                 return self._followed(parts, run, said, listener, stopping)
             except Newcomer as error:
                 self._admit(error.node, listener)
+            except ReplacedTree:
+                lost += 1
+                listener.say(
+                    f"{run.identity.submission}: a node that was started on the same machine interrupted it; it goes on."
+                )
             except self._ray.exceptions.RayTaskError as error:
                 if isinstance(error.cause, UsageError):
                     raise error.cause from None
@@ -225,6 +235,8 @@ class RayChecks:
             part: dict[str, bytes] = self._ray.get(next(parts))
             if NEWCOMER in part:
                 raise Newcomer(part[NEWCOMER].decode())
+            if REPLACED_TREE in part:
+                raise ReplacedTree
             for name, content in part.items():
                 if name in GROWING:
                     with open(run.folder / name, "ab") as file:
@@ -281,7 +293,7 @@ def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[s
             (folder / name).write_bytes(content)
         sent = {name: len(files.get(name, b"")) for name in GROWING}
         shown: dict[str, bytes] = {}
-        tree = os.getcwd()
+        tree, copy = os.getcwd(), _copy_of_the_grader()
         process = subprocess.Popen(
             [sys.executable, "-m", "grader.pipeline.ray_grading", str(folder), level],
             env={**os.environ, "PYTHONPATH": tree},
@@ -299,6 +311,9 @@ def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[s
                 part = _new_content(folder, sent, shown)
                 if part and not ended:
                     yield part
+            if _copy_of_the_grader() != copy:
+                yield {REPLACED_TREE: b""}
+                return
             if not (folder / ENDED).exists():
                 said.seek(0)
                 lines = said.read().decode(errors="replace").strip().splitlines() or [f"exit code {process.returncode}"]
@@ -308,6 +323,15 @@ def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[s
             yield {**part, ENDED: json.dumps(data).encode()}
         finally:
             kill_group(process)
+
+
+def _copy_of_the_grader() -> tuple[int, int] | None:
+    """Identify the files of the grader here, which Ray replaces when another node is started on the same machine."""
+    try:
+        about = os.stat(__file__)
+    except FileNotFoundError:
+        return None
+    return about.st_ino, about.st_ctime_ns
 
 
 @contextmanager

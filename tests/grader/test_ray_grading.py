@@ -86,6 +86,32 @@ def test_a_class_with_a_lost_node_has_the_verdicts_of_one_machine_repeats_none_a
 
 
 @needs_ray
+def test_a_run_whose_node_got_the_graders_files_again_goes_on_with_its_verdicts(cluster, submission, tmp_path, capsys):
+    verdicts, over, replaced = tmp_path / "out/ada/verdicts.jsonl", threading.Event(), []
+
+    def replace_the_files():  # as Ray does it when a node is started on the same machine
+        while not over.wait(0.05) and not replaced:
+            if verdicts.exists() and verdicts.read_bytes().count(b"\n") >= 1:
+                for path in Path(cluster.head_node.get_session_dir_path()).rglob("grader/pipeline/ray_grading.py"):
+                    new = path.with_suffix(".new")
+                    new.write_bytes(path.read_bytes())
+                    replaced.append(new.replace(path))
+
+    replacing = threading.Thread(target=replace_the_files)
+    replacing.start()
+    try:
+        assert grade(tmp_path / "out", submission("ada"), cluster=cluster) == 0
+    finally:
+        over.set()
+        replacing.join()
+    assert replaced
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("ada: a node that was started on the same machine interrupted it; it goes on.") == 1
+    decided = [json.loads(line)["id"] for line in verdicts.read_text(encoding="utf-8").splitlines()]
+    assert len(set(decided)) == len(decided) == 4
+
+
+@needs_ray
 def test_a_node_with_other_versions_and_too_slow_is_refused_before_anything_is_graded(
     cluster, submission, tmp_path, monkeypatch, capsys
 ):
