@@ -11,7 +11,7 @@ from pathlib import Path
 from common.errors import UsageError, reason_of
 
 SEPARATORS = ",;\t"
-SEPARATOR_LINE = re.compile(r"sep=([,;\t])\r?\n", re.IGNORECASE)  # the first line of some tables, for Excel
+SEPARATOR_LINE = re.compile(r"sep=([,;\t])(?:\r\n|\r|\n)", re.IGNORECASE)  # the first line of some tables, for Excel
 MOST_NAMED = 5  # columns in one sentence
 
 

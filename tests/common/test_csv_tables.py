@@ -6,7 +6,7 @@ from common.csv_tables import read_table
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_a_line_that_names_the_separator_is_not_the_heading(tmp_path, separator, end):
     path = tmp_path / "roster.csv"
     lines = [f"sep={separator}", f"id{separator}note", f'ann{separator}"late: 5,5; excused"', ""]

@@ -1,5 +1,6 @@
 """A made-up class is the same for the same seed, can be read as its table says, and results that differ from it are seen."""
 
+import contextlib
 import csv
 import io
 import re
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from common.errors import UsageError
+from common.files import write_whole
 from grader.__main__ import main, parser
 from grader.instructor.course import COURSE
 from grader.instructor.gradebook_entries import read_roster
@@ -420,3 +422,20 @@ def test_a_wrong_call_gets_one_sentence(made, tmp_path, capsys, call, words):
         code = ended.code
     told = capsys.readouterr().err.splitlines()
     assert code == 2 and words in told[-1]
+
+
+def test_a_call_that_was_stopped_while_it_wrote_can_be_given_again(tmp_path, monkeypatch):
+    written = []
+
+    def stopped(path, content):
+        if written:
+            raise KeyboardInterrupt
+        written.append(path)
+        write_whole(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rehearse, "write_whole", stopped)
+        with contextlib.suppress(KeyboardInterrupt):
+            main(["rehearse", "3", "--out", str(tmp_path)])
+    assert [path.name for path in written] == [EXPECTED] == [path.name for path in tmp_path.iterdir()]
+    assert main(["rehearse", "3", "--out", str(tmp_path)]) == 0

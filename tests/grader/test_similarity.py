@@ -1,5 +1,6 @@
 """Copies of a class are found and shown side by side, whatever was renamed, moved or added; what everyone was given is not."""
 
+import contextlib
 import csv
 import html
 import re
@@ -14,7 +15,7 @@ from packing import write_packed
 from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.instructor import trust
-from grader.instructor.similarity import comparison, study
+from grader.instructor.similarity import comparison, pages, study
 from grader.instructor.similarity.comparison import LEAST, Passage, Prints, TooLong, fingerprint_handed_out, passages
 from grader.instructor.similarity.pages import INDEX, TABLE, _marked_files
 from grader.instructor.similarity.study import joined
@@ -264,6 +265,18 @@ def test_a_second_run_changes_nothing_and_pages_that_are_gone_are_removed(engine
     assert tree(tmp_path / "out") == before and "pair-001-engine.html" in before
     compare(*engines_of_three[:2])
     assert not list((tmp_path / "out").glob("pair-*")) and not (tmp_path / "out/jplag/submissions/copy").exists()
+
+
+@pytest.mark.parametrize("stopped_in", ["_sides", "_write_all"])
+def test_a_run_that_was_stopped_while_it_wrote_can_be_repeated(engines_of_three, compare, monkeypatch, stopped_in):
+    def ctrl_c(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pages, stopped_in, ctrl_c)
+        with contextlib.suppress(KeyboardInterrupt):
+            compare(*engines_of_three)
+    assert compare(*engines_of_three)[0] == 1
 
 
 def test_pairs_beyond_the_most_pages_are_counted(engines_of_three, compare, tmp_path):

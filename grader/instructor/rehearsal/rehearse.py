@@ -70,8 +70,8 @@ def write_class(pupils: Sequence[Pupil], platform: str, seed: int, out: Path, as
     roster = [(p.id, p.first_name, p.last_name, p.email, p.canvas_id, p.moodle_id) for p in students]
     rubric = load_rubric(assignment)
     tables: dict[str, Iterable[Sequence[object]]] = {
-        ROSTER: [header, *roster],
         EXPECTED: _expected_rows(pupils, attempts, platform, assignment),
+        ROSTER: [header, *roster],
         BY_HAND: by_hand_rows(pupils, assignment, rubric, Random(f"marks of {seed}")),
         OVERRIDES: override_rows(pupils, assignment, rubric),
     }
@@ -80,9 +80,9 @@ def write_class(pupils: Sequence[Pupil], platform: str, seed: int, out: Path, as
         tables[TIMES] = [("id", "submitted_at"), *late]
     settings = [COURSE / "rubric.toml", COURSE / "nbgrader_config.py", *sorted((COURSE / SCHEMES).glob("*.toml"))]
     settings += sorted((COURSE / "templates").iterdir())
-    files = {
-        DOWNLOAD: _download(PLATFORMS[platform](attempts)),
+    files = {  # EXPECTED comes first: by it, `require_place` knows the folder if the program is stopped and called again
         **{name: csv_text(rows).encode() for name, rows in tables.items()},
+        DOWNLOAD: _download(PLATFORMS[platform](attempts)),
         **{f"{COURSE.name}/{path.relative_to(COURSE)}": path.read_bytes() for path in settings},
     }
     if any((out / name).is_file() and (out / name).read_bytes() != content for name, content in files.items()):

@@ -49,8 +49,8 @@ def similarity_command(options: argparse.Namespace) -> int:
     for one in study.left_out:
         screen(f"{one.name} was not compared: {one.reason}")
     study.left_out[:0] = reading.left_out
-    write_jplag(works, handed_out, options.out)
     shown = write_pages(study, works, options.out, least, options.pages)
+    write_jplag(works, handed_out, options.out)
     found = study.above(least)
     for pair in found[:shown]:
         first, second = pair.common.shares

@@ -57,8 +57,10 @@ class Band:
 
 
 def write_pages(study: Study, works: Sequence[Work], out: Path, least: float, most_pages: int) -> int:
-    """Write the pages and the table, remove pages of an earlier run that are no longer there, and return how many pairs
+    """Write the table and the pages, remove pages of an earlier run that are no longer there, and return how many pairs
     have a page.
+
+    The table comes first: by it, `require_place` knows the folder if the program is stopped and called again.
 
     Args:
         least: the smallest share with which a pair gets a page.
@@ -67,10 +69,10 @@ def write_pages(study: Study, works: Sequence[Work], out: Path, least: float, mo
     render = _renderer()
     by_label = {work.label: work for work in works}
     shown = {page_name(number, pair): pair for number, pair in enumerate(study.above(least)[:most_pages], 1)}
+    write_if_new(out / TABLE, _table(study, shown))
     for name, pair in shown.items():
         page = render("pair.html.j2", pair=pair, sides=_sides(study, pair, by_label), colours=COLOURS)
         write_if_new(out / name, page)
-    write_if_new(out / TABLE, _table(study, shown))
     index = render(
         "index.html.j2",
         study=study,
