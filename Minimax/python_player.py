@@ -50,6 +50,7 @@ from arena.engine.specs import BACKENDS
 from arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Board.game_board import SWAP_STONES, Board
 from common.errors import UsageError
+from common.search_tree import kept_roots
 from common.student_network import load_network
 from common.unwritten import first_unwritten
 from common.weights import WeightsError, read_sizes, read_weights
@@ -198,18 +199,8 @@ def search(player: Any, board: Board) -> tuple[int, float | None]:
     get_action may throw the tree away by calling `mcts.update_with_move`, so the root is saved before each such call.
     """
     mcts = player.mcts
-    roots = []
-    update_with_move = mcts.update_with_move
-
-    def keep_root(last_move: int) -> None:
-        roots.append(getattr(mcts, "_root", None))
-        update_with_move(last_move)
-
-    mcts.update_with_move = keep_root
-    try:
+    with kept_roots(mcts) as roots:
         move, _ = player.get_action(board, is_selfplay=False, print_probs_value=0)
-    finally:
-        mcts.update_with_move = update_with_move
     move = int(move)
     values = [value_at(root, move) for root in [*roots, getattr(mcts, "_root", None)]]
     return move, next((value for value in reversed(values) if value is not None), None)

@@ -7,7 +7,8 @@ The tree is read through the attributes that every solution has (handout section
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,3 +107,31 @@ def _number(value: Any) -> float:
     if value is None:
         return 0.0
     return float(value.item()) if hasattr(value, "item") else float(value)
+
+
+@contextmanager
+def kept_roots(search: Any) -> Iterator[list[Any]]:
+    """Collect the roots that a search leaves by calling its `update_with_move`, in order.
+
+    The student's method may have further parameters and a result of its own. A search without the method, or with slots, is
+    left alone: it shows only the root that it has in the end.
+    """
+    roots: list[Any] = []
+    update_with_move: Any = getattr(search, "update_with_move", None)
+
+    def keep(*arguments: Any, **named: Any) -> Any:
+        roots.append(getattr(search, "_root", None))
+        return update_with_move(*arguments, **named)
+
+    if not callable(update_with_move) or not hasattr(search, "__dict__"):
+        yield roots
+        return
+    own = vars(search).get("update_with_move")
+    search.update_with_move = keep
+    try:
+        yield roots
+    finally:
+        if own is None:
+            del search.update_with_move
+        else:
+            search.update_with_move = own

@@ -14,8 +14,6 @@ import math
 import re
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -23,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from Board.rules import NO_MOVE, Player
-from common.search_tree import SeenNode, most_visited_line, read_tree
+from common.search_tree import SeenNode, kept_roots, most_visited_line, read_tree
 
 LINE_LENGTH = 9
 SCORE = re.compile(r"\bscore (-?\d{1,9})\b")  # as the engines of the course report it
@@ -190,7 +188,7 @@ class Search:
             if forget:
                 self.player.reset_player()
             self.player.set_player_ind(self._side)
-            with _kept_roots(self.player) as roots:
+            with kept_roots(getattr(self.player, "mcts", None)) as roots:
                 answer, _ = self.player.get_action(board, is_selfplay=False, print_probs_value=False)
                 self.analysis = self._last_look(answer, roots)
             self.action = answer
@@ -209,24 +207,3 @@ class Search:
                 tree = SimpleNamespace(_root=root, _c_puct=getattr(search, "_c_puct", 5))
                 return analyse(tree, self._black_is_to_move)
         return heard(self.player, self._board)
-
-
-@contextmanager
-def _kept_roots(player: Player) -> Iterator[list[Any]]:
-    """Collect the roots that a player leaves by `mcts.update_with_move`, which throws the tree away."""
-    roots: list[Any] = []
-    search = getattr(player, "mcts", None)
-    update_with_move: Any = getattr(search, "update_with_move", None)
-
-    def keep(last_move: int) -> Any:
-        roots.append(getattr(search, "_root", None))
-        return update_with_move(last_move)
-
-    if search is None or not callable(update_with_move) or not hasattr(search, "__dict__"):
-        yield roots
-        return
-    search.update_with_move = keep
-    try:
-        yield roots
-    finally:
-        del search.update_with_move

@@ -318,8 +318,8 @@ class WithTree(Scripted):
     class MCTS:
         _root, _c_puct = node(), 5
 
-        def update_with_move(self, last_move):
-            self._root = node()
+        def update_with_move(self, last_move, grown=False):
+            self._root = node(int(grown))
 
     def __init__(self, move):
         super().__init__([move])
@@ -328,7 +328,7 @@ class WithTree(Scripted):
     def get_action(self, board, is_selfplay, print_probs_value):
         answer = super().get_action(board, is_selfplay, print_probs_value)
         self.mcts._root = node(9, 0.0, {answer[0]: node(6, 0.25, {8: node(4)}), 7: node(2, -0.5)})
-        self.mcts.update_with_move(-1)
+        self.mcts.update_with_move(-1, grown=True)
         return answer
 
 

@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 
-from common.search_tree import most_visited_line, read_tree
+from common.search_tree import kept_roots, most_visited_line, read_tree
 
 
 def node(visits=0, value=0.0, prior=1.0, children=None):
@@ -50,3 +50,43 @@ def test_depth_and_number_of_nodes_are_limited():
 @pytest.mark.parametrize("player", [object(), types.SimpleNamespace(mcts=None), types.SimpleNamespace(_root=None)])
 def test_a_player_without_a_tree_has_none(player):
     assert read_tree(player) is None
+
+
+class Forgetful:
+    """A search whose update_with_move has a further parameter and a result."""
+
+    def __init__(self):
+        self._root = "first"
+
+    def update_with_move(self, last_move, into="second"):
+        self._root = into
+        return last_move
+
+
+class Slotted:
+    __slots__ = ("_root", "calls")
+
+    def update_with_move(self, last_move):
+        self.calls = last_move
+
+
+def test_roots_are_kept_whatever_else_update_with_move_takes_and_returns():
+    search = Forgetful()
+    with kept_roots(search) as roots:
+        assert [search.update_with_move(last_move=3), search.update_with_move(-1, into="third")] == [3, -1]
+    assert roots == ["first", "second"] and search._root == "third" and "update_with_move" not in vars(search)
+
+
+def test_a_method_of_the_object_itself_is_put_back():
+    search = types.SimpleNamespace(_root=1, update_with_move=(own := lambda last_move: None))
+    with pytest.raises(KeyError), kept_roots(search):
+        raise KeyError
+    assert search.update_with_move is own
+
+
+@pytest.mark.parametrize("search", [None, object(), Slotted(), types.SimpleNamespace(update_with_move=None)])
+def test_a_search_that_cannot_be_watched_is_left_alone(search):
+    with kept_roots(search) as roots:
+        if isinstance(search, Slotted):
+            search.update_with_move(-1)
+    assert roots == []

@@ -130,6 +130,28 @@ def test_a_search_whose_tree_is_of_another_kind_does_not_swap(root):
     assert [seat.answer((7, 7)), seat.answer((8, 8))] == [(0, 0), (1, 0)]
 
 
+@pytest.mark.parametrize("slots", [(), ("_root",)])
+def test_a_search_may_have_slots_and_further_parameters(slots):
+    class OwnTree(Tree if not slots else object):
+        __slots__ = slots
+
+        def update_with_move(self, last_move, forget=False):
+            if forget and not slots:
+                self._root = SimpleNamespace(_children={})
+
+    class Own(Search):
+        def get_action(self, board, is_selfplay=False, print_probs_value=0):
+            move = board.availables[0]
+            self.mcts._root = SimpleNamespace(_children={move: SimpleNamespace(_n_visits=3, _Q=self.value)})
+            self.mcts.update_with_move(-1, forget=True)
+            return move, None
+
+    search = Own(-0.1)
+    search.mcts = OwnTree()
+    seat = python_player.Seat(search, 1, 15)
+    assert [seat.answer((7, 7)), seat.answer((8, 8))] == [(0, 0), SWAP]
+
+
 def test_a_search_without_a_root_plays():
     search = Search(-1)
     search.mcts = SimpleNamespace(update_with_move=lambda last_move: None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from Board.game_board import Board, Player
 from common.errors import UsageError
-from common.search_tree import SeenNode, read_tree
+from common.search_tree import SeenNode, kept_roots, read_tree
 
 NewPlayer = Callable[[int], Player]
 """Makes a new player that searches with this number of playouts."""
@@ -71,21 +70,10 @@ def searched_tree(player: Any, board: Board, depth: int, seed: int) -> SeenNode:
     """
     random.seed(seed)
     np.random.seed(seed)
-    search, roots = player.mcts, []
-    update_with_move = search.update_with_move
-
-    def keep_root(last_move: int) -> None:
-        roots.append(search._root)
-        update_with_move(last_move)
-
-    with suppress(AttributeError):  # a search with slots shows only the root that it has in the end
-        search.update_with_move = keep_root
-    try:
+    search = player.mcts
+    with kept_roots(search) as roots:
         player.set_player_ind(board.get_current_player())
         player.get_action(board.copy(), is_selfplay=False, print_probs_value=False)
-    finally:
-        with suppress(AttributeError):
-            del search.update_with_move
     legal = set(board.availables)
     searched = [root for root in [*roots, search._root, player.mcts._root] if root._children and set(root._children) <= legal]
     if not searched:
