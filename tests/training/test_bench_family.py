@@ -35,7 +35,8 @@ def call(*arguments):
 def alphazero(reference, monkeypatch, tmp_path):
     """The folder of a run of AlphaZero on tic-tac-toe that has ended after a few games."""
     reference("policy_value_net_torch")
-    monkeypatch.setitem(family.TRAINED, "tictactoe", ["--playouts", "2", "--check-every", "4", "--batch-size", "8"])
+    few = ["--playouts", "2", "--check-every", "4", "--batch-size", "8", "--start-positions", "16"]
+    monkeypatch.setitem(family.TRAINED, "tictactoe", few)
     assert call("train", tmp_path, "--searches", "puct", "--seeds", 3, "--games", 4) == 0
     return tmp_path / "puct_3"
 
