@@ -2,7 +2,8 @@
 
 The rungs are the engines that were handed out: random moves, Monte Carlo tree search with a fixed number of simulations, and
 the baseline. Those that are not in build/engines/ yet are compiled. The games are kept below build/ladder/, in a folder for
-each build of the engine, so the same command continues, adds games (`--games`) or only draws the picture again.
+each build of the engine and a file for each build of the rung, so the same command continues, adds games (`--games`) or only
+draws the picture again.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ RUNGS = {
 }
 """Rungs, weakest first -> the arguments that compile them."""
 RULE_S = 5.0
+DIGEST_CHARACTERS = 16
 WIDTH, LEFT, RIGHT, TOP, STEP = 640, 130, 600, 60, 44
 COLOURS = {"beats": "#1e8449", "undecided": "#b7950b", "loses to": "#b03a2e"}
 
@@ -100,11 +102,13 @@ def play_rung(engine: EngineSpec, rung: str, options: argparse.Namespace, folder
     Raises:
         UsageError: the rung cannot be built, the records belong to another match, or the machine was too busy.
     """
-    opponent = engine_at(str(rung_program(rung, ROOT / "build" / "engines")))
+    program = rung_program(rung, ROOT / "build" / "engines")
+    opponent = engine_at(str(program))
     # As in quick grading: an engine is told to plan with less than the rule's limit, at which it loses.
     limits = Limits(move_s=max(RULE_S, options.time_limit), told_move_s=options.time_limit)
     setup = MatchSetup(agents=(engine, opponent), plays=options.games, seed=options.seed, limits=limits)
-    records = Records(folder / f"{rung}-{options.seed}-{options.time_limit:g}s.jsonl", setup)
+    build = (digest(str(program)) or "other")[:DIGEST_CHARACTERS]
+    records = Records(folder / f"{rung}-{build}-{options.seed}-{options.time_limit:g}s.jsonl", setup)
     with tqdm(total=options.games, unit="game", disable=None, desc=rung) as bar:
         result = play_match(setup, ThreadRunner(options.num_workers), on_game=lambda _: bar.update() and None, records=records)
     seen = result.statistics(0)
@@ -187,7 +191,7 @@ def main(arguments: list[str] | None = None) -> int:
         command_line.error(f"expected --time-limit in seconds, above 0 and below 3600; got {options.time_limit:g}")
     engine = engine_at(options.engine)
     prepare_folder_of(options.svg)
-    folder = ROOT / "build" / "ladder" / (digest(engine.argv[0]) or "other")[:16]
+    folder = ROOT / "build" / "ladder" / (digest(engine.argv[0]) or "other")[:DIGEST_CHARACTERS]
     folder.mkdir(parents=True, exist_ok=True)
     results = []
     try:

@@ -6,6 +6,7 @@ The tree is read through the attributes that every solution has (handout section
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -109,19 +110,33 @@ def _number(value: Any) -> float:
     return float(value.item()) if hasattr(value, "item") else float(value)
 
 
+def _with_children_of_its_own(root: Any) -> Any:
+    """Return a copy that keeps its children when the root is emptied; the root itself if it cannot be copied."""
+    try:
+        kept = copy.copy(root)
+        kept._children = dict(root._children)
+    except (TypeError, AttributeError):
+        return root
+    return kept
+
+
 @contextmanager
 def kept_roots(search: Any) -> Iterator[list[Any]]:
     """Collect the roots that a search leaves by calling its `update_with_move`, in order.
 
-    The student's method may have further parameters and a result of its own. A search without the method, or with slots, is
-    left alone: it shows only the root that it has in the end.
+    A root that the method empties, instead of taking a new one, is in the list as a copy from before. The student's method may
+    have further parameters and a result of its own. A search without the method, or with slots, is left alone: it shows only
+    the root that it has in the end.
     """
     roots: list[Any] = []
     update_with_move: Any = getattr(search, "update_with_move", None)
 
     def keep(*arguments: Any, **named: Any) -> Any:
-        roots.append(getattr(search, "_root", None))
-        return update_with_move(*arguments, **named)
+        root = getattr(search, "_root", None)
+        before = _with_children_of_its_own(root)
+        result = update_with_move(*arguments, **named)
+        roots.append(before if getattr(search, "_root", None) is root else root)
+        return result
 
     if not callable(update_with_move) or not hasattr(search, "__dict__"):
         yield roots

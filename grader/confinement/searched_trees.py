@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,8 +38,9 @@ def dump_tree(root: Any) -> dict[str, Any]:
 def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     """Return a list that records every root of `mcts` with its visits at that time, since get_action may drop its tree.
 
-    A root that update_with_move drops gets back the children that were taken out of it. If the class cannot be watched, the
-    list has only the current root, from which a new player searches.
+    A root that update_with_move drops gets back the children that were taken out of it. One that it empties, to begin a new
+    tree, is in the list as it was before and as it is then. If the class cannot be watched, the list has only the current
+    root, from which a new player searches.
     """
     roots = [(mcts._root, _visits(mcts._root))]
     student_class = vars(type(mcts)).get("student_class", type(mcts))  # an earlier call may have replaced the class
@@ -56,18 +58,36 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
         roots.append((root, _visits(root)))
 
     def update_with_move(self: Any, *arguments: Any, **named: Any) -> Any:
-        root, children = self._root, dict(getattr(self._root, "_children", None) or {})
+        root, before = self._root, as_it_is(self._root)
         try:
             return student_class.update_with_move(self, *arguments, **named)
         finally:
-            if root is not None and self._root is not root and len(root._children or {}) < len(children):
+            if root is not None and self._root is not root and len(root._children or {}) < len(before._children or {}):
                 with contextlib.suppress(AttributeError):
-                    root._children = children
+                    root._children = before._children
+            elif root is not None and self._root is root and _visits(root) < _visits(before):
+                roots[:] = [(before if each is root else each, visits) for each, visits in roots]
+                roots.append((root, _visits(root)))
 
     watched = {"_root": property(get_root, set_root), "update_with_move": update_with_move, "student_class": student_class}
     with contextlib.suppress(TypeError):
         mcts.__class__ = type(student_class.__name__, (student_class,), {"__slots__": (), **watched})
     return roots
+
+
+def as_it_is(root: Any) -> Any:
+    """Return a copy of a root that keeps its children and counts when the root itself is emptied; None for None.
+
+    A node that cannot be copied is returned itself.
+    """
+    try:
+        kept = copy.copy(root)
+    except (TypeError, AttributeError):
+        return root
+    if root is not None:
+        with contextlib.suppress(AttributeError):
+            kept._children = dict(root._children or {})
+    return kept
 
 
 def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:

@@ -29,7 +29,7 @@ from grader.confinement.blame import describe
 from grader.confinement.cells import run_cell
 from grader.confinement.layers import layer_outputs
 from grader.confinement.plain import decode, encode, hash_priors_and_value, number, whole
-from grader.confinement.searched_trees import dump_tree, searched_root, watch_roots
+from grader.confinement.searched_trees import as_it_is, dump_tree, searched_root, watch_roots
 
 HELLO = b"hello\n"
 STATE: dict[str, Any] = {}
@@ -240,11 +240,16 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
     move = max(root._children, key=lambda move: number(root._children[move]._n_visits))
     searched = dump_tree(root)
 
+    parent = root._children[move]._parent
+
     def after(move: int) -> dict[str, Any]:
-        player.mcts._root = root
+        nonlocal root
+        player.mcts._root, before = root, as_it_is(root)
         player.mcts.update_with_move(move)
         new = player.mcts._root
-        return {"tree": dump_tree(new), "has_parent": new._parent is root}
+        if new is root:  # emptied, which is as good as a new root
+            root = before
+        return {"tree": dump_tree(new), "has_parent": parent is not None and new._parent is parent}
 
     strange = max(root._children) + 1_000
     # The kept child comes last, since cutting it off from its parent changes it.

@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from arena.engine.cores import available_cores
 from common.errors import UsageError
 from common.files import has_no_room, write_whole
+from common.locks import held_folder
 from grader.assignment import Assignment
 from grader.pipeline.class_progress import ClassListener, ClassProgress
 from grader.pipeline.engine_build import require_compiler
@@ -27,7 +28,7 @@ from grader.pipeline.ray_grading import RayChecks
 from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
-from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, held, update_reports
+from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, update_reports
 from grader.pipeline.submission import (
     Submission,
     absent_parts,
@@ -79,7 +80,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
     order = class_order.order
     names = different_names(paths)
     require_submissions(paths)
-    with held(order.out), ExitStack() as stack:
+    with held_folder(order.out, by="grader"), ExitStack() as stack:
         require_same_assignment(names, order)
         require_compiler(order.assignment)
         require_tests(order.assignment)

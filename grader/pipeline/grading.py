@@ -21,6 +21,7 @@ from arena.engine.cores import available_cores
 from arena.match.records import machine
 from common.errors import UsageError
 from common.files import remove
+from common.locks import held_folder
 from common.processes import kill_group
 from grader.assignment import ROOT, Assignment
 from grader.confinement.sandbox import Sandbox
@@ -33,7 +34,7 @@ from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, REPORT, Results, Verdict
 from grader.pipeline.run import ENGINE, FOLDER_VARIABLE, GRADER_VARIABLE, LOG, OVERRUN, PROGRESS, SCRATCH, USED, WORKSPACE, Run
-from grader.pipeline.run_folder import TakenOver, held, prepare_folder
+from grader.pipeline.run_folder import TakenOver, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
@@ -124,7 +125,7 @@ def grade_submission(
     run_checks = run_checks or run_checks_here
     require_compiler(assignment)
     folder = (order.out / submission.name).resolve()
-    with held(folder):
+    with held_folder(folder, by="grader"):
         prepare_folder(folder, submission, order, taken_over=taken_over, keeps_earlier=keeps_earlier, say=listener.say)
         basis = bases(submission.files, order.sandbox.level, assignment, order.profile)
         for opponent in assignment.opponents:

@@ -9,15 +9,12 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.errors import UsageError
 from common.files import remove
-from common.locks import lock
 from grader.pipeline.archive import write_archive
 from grader.pipeline.kept_reports import REPORTS, are_kept, write_reports
 from grader.pipeline.listeners import Announce
@@ -27,7 +24,7 @@ from grader.pipeline.run import ENGINE, LOG, PROGRESS, SCRATCH, USED, WORKSPACE,
 from grader.pipeline.submission import Submission
 from grader.pipeline.workspace import build_workspace
 
-REFUSAL_FILE, LOCK = "refused.txt", ".lock"
+REFUSAL_FILE = "refused.txt"
 EARLIER, MOVING = "earlier", ".moving"
 # The files of a run, results first: while they are moved one by one, those left must never look like a finished run.
 RECORDS = (RESULTS, RUN, VERDICTS, GAMES, REPORT, LOG, SUBMISSION, REPORTS)
@@ -56,35 +53,6 @@ class TakenOver:
 
     verdicts: Sequence[Verdict] = ()
     games: bytes = b""
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Lock a folder against other graders until the block or this process ends, even if the process is killed.
-
-    Raises:
-        UsageError: another grader is using the folder, or it cannot be created.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / LOCK, "a+", encoding="utf-8")  # noqa: SIM115  closed below
-    except OSError as error:
-        raise UsageError(f"expected a folder for results at {folder}, which cannot be used: {error.strerror}") from error
-    with file:
-        try:
-            locked = lock(file)
-        except OSError as error:
-            raise UsageError(f"{folder} cannot be locked against other graders: {error.strerror}") from error
-        if not locked:
-            file.seek(0)
-            raise UsageError(
-                f"another grader ({file.read(200).strip() or 'it has just begun'}) is writing to {folder}: wait until it ends, "
-                "or name another folder with --out"
-            )
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-        file.flush()
-        yield
 
 
 def finished_results(folder: Path, identity: Identity) -> Results | None:

@@ -77,6 +77,25 @@ def test_roots_are_kept_whatever_else_update_with_move_takes_and_returns():
     assert roots == ["first", "second"] and search._root == "third" and "update_with_move" not in vars(search)
 
 
+class Emptying:
+    """A search that has the same root object for all its life."""
+
+    def __init__(self):
+        self._root = types.SimpleNamespace(_children={3: "child"}, _n_visits=7)
+
+    def update_with_move(self, last_move):
+        self._root._children.clear()
+        self._root._n_visits = 0
+
+
+def test_a_root_that_is_emptied_is_kept_as_it_was():
+    search = Emptying()
+    with kept_roots(search) as roots:
+        search.update_with_move(-1)
+    assert [(root._children, root._n_visits) for root in roots] == [({3: "child"}, 7)]
+    assert (search._root._children, search._root._n_visits) == ({}, 0)
+
+
 def test_a_method_of_the_object_itself_is_put_back():
     search = types.SimpleNamespace(_root=1, update_with_move=(own := lambda last_move: None))
     with pytest.raises(KeyError), kept_roots(search):

@@ -9,13 +9,14 @@ import threading
 import pytest
 from packing import ENGINE, WORK
 
+from common.locks import held_folder
 from grader.__main__ import main
 from grader.assignment import ROOT
 from grader.pipeline import class_grading, grading
 from grader.pipeline.class_grading import ClassOrder
 from grader.pipeline.class_progress import ClassProgress, in_words
 from grader.pipeline.kept_reports import kept_names, read_reports
-from grader.pipeline.run_folder import RECORDS, REFUSAL_FILE, held, keep_earlier
+from grader.pipeline.run_folder import RECORDS, REFUSAL_FILE, keep_earlier
 from grader.pipeline.summary import SummaryRow, summary_lines
 
 GRADED = "2 in all: 2 graded."
@@ -179,18 +180,18 @@ def test_nothing_decided_is_nothing_to_keep(tmp_path):
 
 def test_a_second_grader_in_the_same_folder_is_refused_and_harms_nothing(pack, runs, grade, tmp_path):
     path = pack(".zip", WORK, "ada")
-    with held(tmp_path / "out"):
+    with held_folder(tmp_path / "out", by="grader"):
         code, _, err = grade(path)
         assert code == 2 and err.count("\n") == 1
-        assert err.startswith(f"grader: another grader (process {os.getpid()} on ") and "name another folder with --out" in err
+        assert err.startswith(f"grader: another grader (process {os.getpid()} on ") and "name another folder" in err
         assert runs == [] and not (tmp_path / "out/ada").exists()
     assert grade(path)[0] == 0 and runs == ["ada"]
 
 
 def test_the_lock_of_a_killed_grader_is_gone_also_where_its_programs_live_on(pack, runs, grade, tmp_path):
     code = (
-        "import os, subprocess, sys, time; from pathlib import Path; from grader.pipeline.run_folder import held\n"
-        "with held(Path(sys.argv[1])):\n"
+        "import os, subprocess, sys, time; from pathlib import Path; from common.locks import held_folder\n"
+        "with held_folder(Path(sys.argv[1]), by='grader'):\n"
         "    child = subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL)\n"
         "    print(child.pid, flush=True); time.sleep(60)"
     )

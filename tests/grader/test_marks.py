@@ -9,6 +9,7 @@ from course_tools import enter
 from marks_tools import BY_HAND, COLUMNS, NAMES, OVERRIDES, journal, marks, table
 
 from common.harmless_text import from_csv_cell
+from common.locks import LOCK
 from grader.__main__ import main
 from grader.instructor.marking.journal import JOURNAL, read_journal
 
@@ -140,7 +141,7 @@ def test_all_final_is_exit_code_0_and_a_second_run_changes_no_byte(school, tmp_p
         now = {path.name: path.read_bytes() for path in school.folder.iterdir()}
         assert before in (None, now)
         before = now
-    assert set(before) == {"marks.csv", "canvas.csv", "moodle.csv", "journal.jsonl"}
+    assert set(before) == {"marks.csv", "canvas.csv", "moodle.csv", "journal.jsonl", LOCK}
     assert marks(school)["alice"]["total"] == "77"  # 70 - 0.5 + 3 + 4.5
     assert capsys.readouterr().err == ""
 
@@ -346,7 +347,7 @@ def test_a_damaged_journal_is_refused_before_anything_is_written(school, capsys)
     (school.folder / "journal.jsonl").write_text('{"time": "2026-')
     assert school(*school.usual) == 2
     assert "journal.jsonl, line 1: expected a line that `marks` wrote" in capsys.readouterr().err
-    assert [path.name for path in school.folder.iterdir()] == ["journal.jsonl"]
+    assert {path.name for path in school.folder.iterdir()} == {"journal.jsonl", LOCK}
 
 
 def test_points_by_hand_for_a_check_count_only_where_the_program_has_not_decided(school, write):

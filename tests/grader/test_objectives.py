@@ -4,11 +4,13 @@ from random import Random
 
 import numpy as np
 import pytest
+import torch
 
 from grader.judge.checks.test_train_step import LOSS_TOLERANCE, ask_for_batch, right_outputs
 from grader.judge.support import objectives
 from grader.judge.support.objectives import (
     BIASES,
+    DIVERGENCE,
     DOUBLED,
     FACTORLESS,
     HANDOUT,
@@ -71,6 +73,14 @@ def test_each_slip_in_the_l2_term_is_read_by_its_name(batch, outputs):
         (1e-4 * sum(np.linalg.norm(w) for w in not_biases.values()), NOT_SQUARED),
     ):
         assert (read(data + term, batch, outputs).objective, read(data + term, batch, outputs).slip) == (HANDOUT, slip)
+
+
+def test_the_divergence_from_the_targets_is_told_from_their_cross_entropy(batch, outputs):
+    pi, log_probs = batch.targets.pi, outputs.train_mode[0].log_probs
+    value_error = HANDOUT.value_error(outputs.train_mode[0].values, batch.targets.z)
+    divergence = torch.nn.functional.kl_div(torch.tensor(log_probs), torch.tensor(pi), reduction="batchmean").item()
+    for term in (0.0, 1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1)):
+        assert read(value_error + divergence + term, batch, outputs).slip == DIVERGENCE
 
 
 def test_a_slip_that_fits_is_not_missed_because_two_oddities_together_fit_by_chance(batch, outputs):

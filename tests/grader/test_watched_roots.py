@@ -58,6 +58,29 @@ class WithDefault(WithAttributes):
             super().search()
 
 
+class EmptiesItsRoot(WithAttributes):
+    """A search that has the same root object for all its life."""
+
+    def search(self):
+        self._root._n_visits = 10
+        self._root._children.update({move: Node(3) for move in range(3)})
+        self.update_with_move(-1)
+
+    def update_with_move(self, move):
+        self._root._children.clear()
+        self._root._n_visits = 0
+
+
+def test_a_root_that_is_emptied_shows_the_search_before():
+    mcts = EmptiesItsRoot()
+    for _ in range(3):
+        roots = watch_roots(mcts)
+        mcts.search()
+        root = searched_root(roots)
+        assert root._n_visits == 10 and sorted(root._children) == [0, 1, 2]
+        assert mcts._root._n_visits == 0 and not mcts._root._children
+
+
 @pytest.mark.parametrize("kind", [WithAttributes, WithSlots, OnlySlots, WithProperty, WithDefault])
 def test_the_root_of_a_search_keeps_the_child_that_was_taken_out_of_it(kind):
     mcts = kind()

@@ -43,6 +43,17 @@ def test_more_games_are_added_to_those_played(own_folder, engines, capsys):
     assert capsys.readouterr().out.count("undecided  sample") == 2
 
 
+def test_a_rung_that_was_built_again_is_played_again(own_folder, engines, capsys):
+    (own_folder / "build" / "engines").unlink()
+    (own_folder / "build" / "engines").mkdir()
+    rung = own_folder / "build" / "engines" / "sample"
+    for more in (b"", b"built by another compiler"):
+        rung.write_bytes((engines / "sample").read_bytes() + more)
+        rung.chmod(0o755)
+        assert climb(own_folder, engines / "sample", "--rungs", "sample", "--games", "1") == 0
+    assert len(list((own_folder / "build" / "ladder").glob("*/sample-*.jsonl"))) == 2
+
+
 def test_the_picture_shows_each_rung_and_survives_any_name():
     results = [ladder.Result("sample", 8, 0, 0, 1.0, 0.68, 1.0), ladder.Result("baseline", 1, 0, 7, 0.12, 0.02, 0.47)]
     root = ET.fromstring(ladder.picture("<my&\x1bengine>", results))

@@ -10,6 +10,7 @@ import pytest
 import torch
 from alphago_tools import BOARD, after, row_maker, write_played_games
 
+from common.locks import held_folder
 from games.gomoku.batch import GomokuBatch
 from training.alphago import mixed, reinforce
 from training.alphago.__main__ import STAGES, main
@@ -21,7 +22,6 @@ from training.alphago.reinforce import Episodes, Reinforce, play_episodes
 from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
 from training.inference.evaluators import InferenceNetwork, evaluate_positions
-from training.run_guards import only_one
 from training.supervised.dataset import load_positions, position_keys
 from training.supervised.learning import Training
 from training.supervised.settings import CallError
@@ -474,10 +474,10 @@ def test_an_interrupted_first_stage_names_the_command_that_continues_it(call, fo
 
 @pytest.mark.parametrize("stage", ["supervised", "reinforce"])
 def test_two_processes_do_not_run_one_stage(call, tmp_path, capsys, stage):
-    (tmp_path / stage).mkdir()
-    with only_one(tmp_path / stage):
+    with held_folder(tmp_path / stage, by="training"):
         assert call(stage, "--run", str(tmp_path)) == 2
-    assert f"expected no other process to use {tmp_path / stage}" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "another training (process" in told and f"is writing to {tmp_path / stage}" in told
 
 
 @pytest.mark.parametrize(("stage", "missing"), [("reinforce", "supervised"), ("value", "supervised"), ("search", "supervised")])

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from common.errors import UsageError
+from common.locks import held_folder
 from games.gomoku.rules import GomokuRules
 from training import export
-from training.run_guards import only_one
 from training.supervised import learning as supervised
 from training.supervised.dataset import GamesError
 from training.supervised.learning import Training, deepened, make_model
@@ -244,9 +244,9 @@ def test_two_processes_do_not_train_in_one_folder(train, games, tmp_path, capsys
     train("run")
     config = tmp_path / "config.toml"
     config.write_text("".join(f"{name} = {value}\n" for name, value in SETTINGS.items()))
-    with only_one(tmp_path / "run"):
+    with held_folder(tmp_path / "run", by="training"):
         assert supervised.main([str(config), "--games", games, "--run", str(tmp_path / "run")]) == 2
-    assert "expected no other process to use" in capsys.readouterr().err
+    assert "another training (process" in capsys.readouterr().err
     assert not (tmp_path / "run" / "checkpoint.pt").exists()
 
 

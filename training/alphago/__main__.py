@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from common.errors import UsageError
+from common.locks import held_folder
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED
 from training.alphago.config import StagesConfig
@@ -17,7 +18,6 @@ from training.alphago.reinforce import Reinforce
 from training.alphago.runs import read_stage_result, samples_of, write_stage_result
 from training.alphago.value import run_value
 from training.inference.networks import read_model
-from training.run_guards import only_one
 from training.supervised import learning
 from training.supervised.dataset import GamesError
 from training.supervised.settings import CallError
@@ -115,8 +115,7 @@ def main(arguments: list[str] | None = None) -> int:
                 return code
         else:
             folder = options.run / options.stage
-            folder.mkdir(parents=True, exist_ok=True)
-            with only_one(folder):
+            with held_folder(folder, by="training"):
                 run_stage(config, options)
         for name, value in read_stage_result(options.run / options.stage).items():
             print(f"{name}: {value}")

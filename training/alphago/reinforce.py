@@ -41,8 +41,8 @@ from training.alphago.runs import (
     write_metrics,
     write_stage_result,
 )
+from training.interrupts import Interrupts
 from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
-from training.run_guards import Interrupts
 from training.supervised.learning import SAVE_EVERY_S, load_checkpoint, model_of, save_checkpoint
 from training.supervised.settings import CallError
 

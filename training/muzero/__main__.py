@@ -18,12 +18,12 @@ import numpy as np
 import torch
 
 from common.errors import UsageError
+from common.locks import LOCK, held_folder
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED, interruptible
 from training.muzero.exact_player import model_accuracy, play_all_lines, random_games
 from training.muzero.muzero_run import CHECKED_PLAYOUTS, MuZeroRun, read_muzero_run, read_muzero_settings
 from training.muzero.muzero_settings import LASTING_OF_MUZERO, MUZERO_PRESETS, MuZeroConfig
-from training.run_guards import only_one
 from training.selfplay.long_run import SEED_LIMIT
 from training.selfplay.presets import add_options, changed, option
 
@@ -69,7 +69,7 @@ def _settings(options: argparse.Namespace) -> MuZeroConfig:
     """
     path = options.run / "config.json"
     if not path.exists():
-        if options.run.is_dir() and any(file.name != "lock" for file in options.run.iterdir()):
+        if options.run.is_dir() and any(file.name != LOCK for file in options.run.iterdir()):
             raise UsageError(f"expected a new folder, or one with a run of MuZero; {options.run} holds other files")
         if options.preset is None:
             raise UsageError(f"expected one of {', '.join(sorted(MUZERO_PRESETS))} for a new run; got no preset")
@@ -97,8 +97,7 @@ def _changed_within(before: MuZeroConfig, options: argparse.Namespace) -> MuZero
 
 def _train(options: argparse.Namespace) -> int:
     config = _settings(options)
-    options.run.mkdir(parents=True, exist_ok=True)
-    with only_one(options.run):
+    with held_folder(options.run, by="training"):
         run = MuZeroRun(config, options.run)
         run.write_config()
         if run.played >= config.games:

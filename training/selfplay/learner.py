@@ -33,9 +33,9 @@ from common.files import write_whole
 from games.protocol import GameRules
 from training.inference.networks import TrainableNetwork, trainable_network
 from training.inference.timing import computing_clock, shortest_time
+from training.interrupts import Interrupts
 from training.old_settings import with_current_names
 from training.ratings import RatedPair, elo_ratings
-from training.run_guards import Interrupts
 from training.samples import FinishedGame
 from training.selfplay.presets import DEFAULTS, RunConfig
 from training.selfplay.replay_buffer import Origin, ReplayBuffer

@@ -28,12 +28,12 @@ import torch
 
 from arena.engine.cores import available_cores
 from common.errors import UsageError
+from common.locks import held_folder
 from common.program_ends import Parser
 from common.program_starts import INTERRUPTED
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.inference.networks import read_game_model
 from training.old_settings import with_current_names
-from training.run_guards import only_one
 from training.selfplay.learner import Learner
 from training.selfplay.presets import LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
 from training.selfplay.run_report import missing_packages
@@ -195,8 +195,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise UsageError("expected no preset with --resume, which reads the settings from the folder")
         config = settings(options)
         weights = first_weights(config) if config.init_model and not options.resume else None
-        options.run.mkdir(parents=True, exist_ok=True)
-        with only_one(options.run):
+        with held_folder(options.run, by="training"):
             return go(config, options, weights)
     except (UsageError, WeightsError, NotImplementedError) as error:
         print(f"training.selfplay: {error}", file=sys.stderr)

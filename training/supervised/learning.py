@@ -36,14 +36,15 @@ from torch.nn import functional
 from common.diverging import expect_finite
 from common.errors import UsageError
 from common.files import replacing
+from common.locks import held_folder
 from common.program_ends import Parser
 from common.program_starts import INTERRUPTED
 from games.protocol import GameRules
 from training.inference.networks import kind_of, new_model, read_model
 from training.inference.timing import computing_clock, shortest_time
+from training.interrupts import Interrupts
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
-from training.run_guards import Interrupts, only_one
 from training.supervised.dataset import GamesError, Positions, load_positions
 from training.supervised.settings import DEFAULTS, CallError, SupervisedConfig
 
@@ -412,8 +413,7 @@ def train_in_folder(config: SupervisedConfig, games: Sequence[str], run: Path, r
     Raises:
         CallError, GamesError, UsageError: the folder, its checkpoint or the games cannot be used, or another process trains.
     """
-    run.mkdir(parents=True, exist_ok=True)
-    with only_one(run):
+    with held_folder(run, by="training"):
         if not resume and (run / "checkpoint.pt").exists():
             raise CallError(f"expected no checkpoint in {run} without --resume; there is one")
         training = Training(config, games, run)

@@ -11,16 +11,15 @@ A collection is a folder that only grows: attempts are added and never deleted. 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from common.errors import UsageError
 from common.files import write_whole
-from common.locks import lock
+from common.locks import held_folder
 from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.claims import claims_of, joined, with_true_times
 from grader.instructor.collecting.downloads import Download, Reader
@@ -105,7 +104,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
     expected = expected_of(_lab(order, read_record(order.out)), order.course)
     with ExitStack() as opened:
         downloads = [Reader(roster, expected, opened, pattern).read(path) for path in order.archives]
-        opened.enter_context(held(order.out))
+        opened.enter_context(held_folder(order.out, by="collection"))
         record = read_record(order.out)
         if record is None and not downloads:
             raise UsageError(
@@ -200,32 +199,6 @@ def _recognised(downloads: list[Download], roster: Roster) -> Iterator[str]:
                 f"{download.name}: ids of the roster are taken for users of Canvas, so lateness comes only from the label "
                 "LATE. If the files are named NAME_ID_..., collect into a new folder with --pattern '{name}_{id}_{file}'."
             )
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Make a folder and lock it against another collection, without a file of its own; a failure leaves no new empty folder.
-
-    Raises:
-        UsageError: the folder cannot be used, or another collection is at work in it.
-    """
-    new = [each for each in (folder, *folder.parents) if not each.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise UsageError(f"expected a folder for the collection at {folder}, which cannot be used: {error.strerror}") from error
-    try:
-        if not lock(descriptor):
-            raise UsageError(f"another collection is writing to {folder}: wait until it ends")
-        yield
-    except BaseException:
-        with suppress(OSError):  # not empty
-            for each in new:
-                each.rmdir()
-        raise
-    finally:
-        os.close(descriptor)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UsageError
+from common.locks import LOCK
 from grader.instructor.collecting.attempts import Attempt
 from grader.instructor.collecting.people import Person
 
@@ -87,7 +88,7 @@ def read_record(folder: Path) -> Record | None:
     """
     path = folder / RECORD
     if not path.exists():
-        if folder.exists() and any(folder.iterdir()):
+        if folder.exists() and any(path.name != LOCK for path in folder.iterdir()):
             raise UsageError(f"expected a new or empty folder or an earlier collection at {folder}; it holds other files")
         return None
     try:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
+from common.locks import held_folder
 from grader.assignment import Assignment, load_named
 from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
@@ -95,7 +96,8 @@ def main(options: MarksOptions) -> int:
     if scheme.choice:
         print(on_screen(scheme.choice))
     strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
-    _write(options, lines, items, assignment)
+    with held_folder(options.out, by="call of `marks`"):
+        _write(options, lines, items, assignment)
     for sentence in (*program.strangers, *strangers, *_unknown(collected, lines)):
         print(on_screen(f"grader: {sentence}"), file=sys.stderr)
     return 1 if _report(lines, options.out) or program.strangers or strangers else 0
@@ -174,7 +176,6 @@ def _write(options: MarksOptions, lines: Sequence[StudentMarks], items: Items, a
     title = assignment.title
     if options.canvas_assignment is not None:
         title = f"{title} ({options.canvas_assignment})"
-    options.out.mkdir(parents=True, exist_ok=True)
     read_journal(options.out / JOURNAL)  # a damaged journal is refused before anything is written
     write_whole(options.out / MARKS, marks_table(lines, items))
     write_whole(options.out / CANVAS, canvas_table(lines, items, title))

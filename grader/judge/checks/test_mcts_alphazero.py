@@ -129,6 +129,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The new root's parent is None, or a node outside the tree (reference, search-follows-the-game)
         Each move in play begins with a new tree, or with a new MCTS (search-recursive, search-fresh-tree-in-play)
         The tree is thrown away after each move in play (search-shares-in-play, search-noise-at-every-expansion)
+        A new tree has another root, or the old one that is emptied (reference, both-searches-share-a-tree)
     """
     seed = rng.randrange(2**31)
     player = player_under(seed)

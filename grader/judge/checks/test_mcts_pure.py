@@ -167,6 +167,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
     Accepts:
         get_action throws the tree away, and update_with_move keeps it (reference, pure-root-expanded-first)
         The child is found by `in`, or by dict.get (reference, pure-q-for-the-player-to-move, pure-shares-by-move)
+        A new tree has another root, or the old one that is emptied (reference, both-searches-share-a-tree)
     """
     player = {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}}
     expect_reuse(worker, ruling, rng, player)

@@ -16,6 +16,7 @@ from grader.errors import StudentFault
 from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
 from grader.judge.support.objectives import (
     BIASES,
+    DIVERGENCE,
     HANDOUT,
     LOSS_TOLERANCE,
     LossDiagnosis,
@@ -134,15 +135,18 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     ruling.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * squared norm of the weights, in train mode."
     ruling.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
     ruling.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
+    told = f"The loss is {loss:.4f}; expected {data + l2:.4f}"
     if reading is not None and reading.slip == BIASES:
-        ruling.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
+        ruling.deduct("biases_in_l2", f"{told}. It looks as if {BIASES}.")
+    elif reading is not None and reading.slip == DIVERGENCE:
+        ruling.deduct("divergence", f"{told}. It looks as if {DIVERGENCE}.")
     elif reading is None or reading.slip:
         if _is_random_in_train_mode(worker, batch):
             raise StudentFault(
                 "In train mode the network returns different outputs each time for the same batch, so its loss is not that of "
                 "the handout's network: it has a random layer, such as dropout, which the network of 5.2 does not have."
             )
-        raise StudentFault(f"The loss is {loss:.4f}; expected {data + l2:.4f}{_reason(reading, outputs, batch, l2)}")
+        raise StudentFault(f"{told}{_reason(reading, outputs, batch, l2)}")
     entropies = [entropy_of(each) for each in (*possible.train_mode, *possible.eval_mode)]
     if not any(abs(entropy - value) <= LOSS_TOLERANCE * max(1.0, value) for value in entropies):
         ruling.deduct("entropy", f"The entropy returned is {entropy:.4f}; the policy's entropy is {entropies[0]:.4f}.")

@@ -42,6 +42,11 @@ def cross_entropy(log_probs: np.ndarray, pi: np.ndarray) -> float:
     return float(-np.mean(np.sum(pi * log_probs, axis=1)))
 
 
+def entropy(pi: np.ndarray) -> float:
+    """Return the mean entropy of the targets in nats, by which their cross entropy exceeds the divergence from them."""
+    return float(-np.mean(np.sum(pi * np.log(np.where(pi > 0, pi, 1.0)), axis=1)))
+
+
 def twice_softmaxed(log_probs: np.ndarray) -> np.ndarray:
     probs = np.exp(log_probs)
     return probs - np.log(np.sum(np.exp(probs), axis=1, keepdims=True))
@@ -150,6 +155,7 @@ OBJECTIVES = (
         "the value's error is summed over the batch instead of averaged",
         value_error=lambda v, z: float(np.sum((v - z) ** 2)),
     ),
+    Objective("the value's error is halved", value_error=lambda v, z: squared_error(v, z) / 2),
     Objective("the policy's cross entropy is missing", policy_error=no_error),
     Objective("the policy learns the argmax of pi instead of pi", policy_error=of_the_best_move),
     Objective(
@@ -175,6 +181,10 @@ OBJECTIVES = (
         policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
     ),
 )
+
+
+DIVERGENCE = "the policy's error is the Kullback-Leibler divergence from pi: the entropy of pi is missing"
+"""A slip in the loss that is returned, not in what is learnt, since the gradient is that of the cross entropy."""
 
 
 # --------------------------------------------------------------------------------------------------------- the L2 term
@@ -232,7 +242,7 @@ def tells_objectives_apart(outputs: Outputs, targets: Targets, weights: Mapping[
 
 @dataclass(frozen=True)
 class LossDiagnosis:
-    """The formula behind a loss: the errors of the heads, and the slip in them or in the L2 term ("" if there is none)."""
+    """The formula behind a loss: the errors of the heads, and the slip in the formula ("" if there is none)."""
 
     objective: Objective
     slip: str
@@ -280,5 +290,7 @@ def read_loss(
         (distance(objective, every, either_sign), LossDiagnosis(objective, objective.slip)) for objective in OBJECTIVES[1:]
     ]
     found += [(distance(HANDOUT, every, terms[slip]), LossDiagnosis(HANDOUT, slip)) for slip in terms if slip]
+    without_entropy = [term - entropy(targets.pi) for term in terms[""]]
+    found.append((distance(HANDOUT, every, without_entropy), LossDiagnosis(HANDOUT, DIVERGENCE)))
     nearest, reading = min(found, key=lambda pair: pair[0])
     return reading if nearest <= tolerance else None

@@ -40,8 +40,11 @@ class Tree:
         return max(self._root._children, key=lambda move: self._root._children[move]._n_visits)
 
     def update_with_move(self, last_move):
-        self._root = self._root._children.get(last_move, TreeNode())
-        self._root._parent = None
+        if last_move in self._root._children:
+            self._root = self._root._children[last_move]
+            self._root._parent = None
+        else:
+            self._root.__init__()
 
     def _walk(self, board):
         node = self._root

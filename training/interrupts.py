@@ -1,28 +1,11 @@
-"""What keeps the files of a run whole: one process at a time, and a Ctrl-C that lets work in progress finish."""
+"""A Ctrl-C that lets work in progress finish, so that the files of a run stay whole."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-from common.errors import UsageError
-from common.locks import lock
-
-
-@contextlib.contextmanager
-def only_one(folder: Path) -> Iterator[None]:
-    """Lock the folder within the block; the operating system releases the lock of a killed process.
-
-    Raises:
-        UsageError: another process holds the lock.
-    """
-    with open(folder / "lock", "a", encoding="utf-8") as file:
-        if not lock(file):
-            raise UsageError(f"expected no other process to use {folder}; one is at work there: wait until it ends")
-        yield
 
 
 class Interrupts:
