@@ -60,7 +60,7 @@ def _take(core: int, stack: contextlib.ExitStack) -> bool:
             handle = os.open(path, os.O_RDONLY)
         except FileNotFoundError:
             handle = os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
-    except OSError:
+        stack.callback(os.close, handle)
+        return lock(handle)
+    except OSError:  # the folder cannot be used, or its file system has no locks
         return False
-    stack.callback(os.close, handle)
-    return lock(handle)

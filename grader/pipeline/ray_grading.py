@@ -343,7 +343,8 @@ def _place_of_a_run() -> Iterator[Path]:
             if about.st_uid == os.getuid() and time.time() - about.st_mtime > ABANDONED_S and lock(descriptor):
                 shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=PLACE) as place, _opened(Path(place)) as descriptor:
-        lock(descriptor)
+        with suppress(OSError):  # a file system without locks, where nothing is removed either
+            lock(descriptor)
         yield Path(place)
 
 

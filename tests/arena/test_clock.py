@@ -1,5 +1,6 @@
 """The clock counts the CPU time of everything an engine runs, allows none on the opponent's time, and ends idle engines."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -175,6 +176,17 @@ def test_games_side_by_side_are_given_different_cores(tmp_path, monkeypatch):
             assert first == own[0] and os.sched_getaffinity(0) == {first}
             assert pool.submit(taken).result() == ((own[1], {own[1]}) if len(own) > 1 else (None, set(own)))
     assert sorted(os.sched_getaffinity(0)) == own
+
+
+def test_a_game_is_played_where_the_file_system_has_no_locks(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(cores, "LOCKS", tmp_path)
+    monkeypatch.setattr("fcntl.flock", refused)
+    own = os.sched_getaffinity(0)
+    with one_core() as core:
+        assert core is None and os.sched_getaffinity(0) == own
 
 
 @pytest.mark.parametrize("fault", ["none", "ponder", "ignore_sigterm", "leave_child", "daemon"])

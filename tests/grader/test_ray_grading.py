@@ -1,5 +1,6 @@
 """A class graded on a Ray cluster has the marks of one machine, repeats nothing after a lost node, and refuses odd nodes."""
 
+import errno
 import importlib.util
 import json
 import os
@@ -46,6 +47,20 @@ def test_folders_of_killed_runs_are_removed_and_those_in_use_stay(tmp_path, monk
         with ray_grading._place_of_a_run() as other:
             assert place.is_dir() and other != place
     assert not place.exists() and not other.exists()
+
+
+def test_a_run_has_its_folder_where_the_file_system_has_no_locks(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.EBADF, "Bad file descriptor")  # as NFS says of a folder
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("fcntl.flock", refused)
+    abandoned = tmp_path / f"{ray_grading.PLACE}abandoned"
+    abandoned.mkdir()
+    os.utime(abandoned, (0, 0))
+    with ray_grading._place_of_a_run() as place:
+        assert place.is_dir() and abandoned.is_dir()
+    assert not place.exists()
 
 
 @needs_ray
