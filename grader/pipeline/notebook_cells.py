@@ -17,6 +17,7 @@ from common.errors import UsageError
 from common.harmless_text import on_screen
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox, passing_folder
+from grader.confinement.torch_libraries import torch_libraries_mib
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 
@@ -83,7 +84,8 @@ def run_cells(cells: Sequence[CodeCell], sandbox: Sandbox) -> Iterator[str]:
         CouldNotGrade: the process could not be started, or the machine was too busy.
     """
     limits = load_assignment().limits
-    allowed = ProcessLimits(limits.worker_memory_mib, CPU_LIMIT_S, limits.processes, limits.file_size_mib)
+    memory_mib = limits.worker_memory_mib + torch_libraries_mib()
+    allowed = ProcessLimits(memory_mib, CPU_LIMIT_S, limits.processes, limits.file_size_mib)
     with passing_folder("grader-cells-") as place:
         (workspace := place.resolve() / "empty").mkdir()
         with Worker(workspace, sandbox, allowed, CELL_LIMIT_S) as worker:

@@ -26,6 +26,7 @@ from pathlib import Path
 from common.files import write_whole
 from grader.assignment import Assignment, Profile, load_named
 from grader.confinement.sandbox import ProcessLimits, Sandbox, find_sandbox
+from grader.confinement.torch_libraries import torch_libraries_mib
 from grader.pipeline.order import Identity
 from grader.pipeline.results import MALFORMED, RUN, SUBMISSION, VERDICTS, Verdict
 from grader.pipeline.submission import Submission, read_submission
@@ -126,7 +127,8 @@ class Run:
     @property
     def worker_limits(self) -> ProcessLimits:
         limits = self.assignment.limits
-        return ProcessLimits(limits.worker_memory_mib, PROCESS_CPU_S, limits.processes, limits.file_size_mib)
+        memory_mib = limits.worker_memory_mib + torch_libraries_mib()
+        return ProcessLimits(memory_mib, PROCESS_CPU_S, limits.processes, limits.file_size_mib)
 
     @property
     def engine_limits(self) -> ProcessLimits:

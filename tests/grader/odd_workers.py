@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.confinement.sandbox import ProcessLimits, find_sandbox
+from grader.confinement.torch_libraries import torch_libraries_mib
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.pipeline.submission import Submission
@@ -40,7 +41,7 @@ class MCTSPlayer:
 LINE = MODULE[: MODULE.index("MISCHIEF")].count("\n") + 1
 POSITION = {"width": 3, "height": 3, "n_in_row": 3, "moves": [0, 4]}
 PLAYER = {"kind": "mcts_pure", "n_playout": 1, "c_puct": 5.0, "evaluator": {"kind": "uniform"}}
-LIMITS = ProcessLimits(memory_mib=1024, cpu_s=30, processes=32, file_size_mib=8)
+LIMITS = ProcessLimits(memory_mib=1024 + torch_libraries_mib(), cpu_s=30, processes=32, file_size_mib=8)
 MANY = replace(LIMITS, children=True)  # submissions do not get this; even so, every process must end with its worker
 
 
