@@ -113,7 +113,7 @@ WRONG = [  # with {} for the line that it stands on
     ("sys.exit(0)", "SystemExit: 0 (AlphaZero/mcts_pure.py, line {})."),
     ("raise KeyboardInterrupt", "KeyboardInterrupt (AlphaZero/mcts_pure.py, line {})."),
     ("input()", "EOFError: EOF when reading a line (AlphaZero/mcts_pure.py, line {})."),
-    ("bytearray(3 << 30)", "MemoryError (AlphaZero/mcts_pure.py, line {})."),
+    ("bytearray(8 << 30)", "MemoryError (AlphaZero/mcts_pure.py, line {})."),
     ("return 'centre', None", "ValueError: invalid literal for int() with base 10: 'centre'."),
     ("return None", "TypeError: cannot unpack non-iterable NoneType object."),
     ("raise ValueError('a\\x1b[2J\\udc80\\u2028b')", "ValueError: a [2J b (AlphaZero/mcts_pure.py, line {})."),
