@@ -74,7 +74,10 @@ def parser() -> argparse.ArgumentParser:
         "(default 2 x limit + 1)",
     )
     terms.add_argument(
-        "--memory-mib", type=int, default=4096, help="limit on the address space of a process in MiB (default 4096)"
+        "--memory-mib",
+        type=int,
+        default=4096,
+        help="limit on the address space of a process in MiB, without torch's libraries (default 4096)",
     )
     terms.add_argument(
         "--openings", choices=OPENINGS, default="free", help="all49: each first stone is played with both colours"

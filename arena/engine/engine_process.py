@@ -107,6 +107,7 @@ class EngineSpec:
         cwd: the program's working folder.
         protocol: "course", "gomocup" for the Piskvork pipe protocol, or "gtp" for the Go Text Protocol.
         any_size: whether the engine plays on boards other than 15x15.
+        libraries_mib: address space that a limit on memory leaves out, since the program's libraries take it.
     """
 
     path: str
@@ -115,6 +116,7 @@ class EngineSpec:
     cwd: str | None = None
     protocol: str = "course"
     any_size: bool = False
+    libraries_mib: int = 0
 
     @property
     def argv(self) -> list[str]:
@@ -196,8 +198,9 @@ class TimedProcess:
         Raises:
             EngineFailure: INIT_FAILED, if there is no such program or it cannot be executed.
         """
+        memory_mib = None if self.limits.memory_mib is None else self.limits.memory_mib + self.spec.libraries_mib
         try:
-            self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
+            self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=memory_mib)
         except OSError as error:
             raise EngineFailure(Termination.INIT_FAILED, f"could not be started: {error.strerror}") from error
         self._selector = selectors.PollSelector()  # each start has new pipes

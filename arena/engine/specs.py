@@ -31,6 +31,7 @@ from arena.engine.engine_process import EngineSpec
 from arena.rules import SIZE
 from common.errors import UsageError
 from common.harmless_text import on_screen
+from common.torch_libraries import torch_libraries_mib
 
 BASELINE, REFERENCE = "build/engines/baseline", "build/engines/reference"
 NOGO_PLAYER = Path(__file__).resolve().parents[2] / "build" / "engines" / "nogo"
@@ -198,7 +199,9 @@ def _python_player(text: str) -> EngineSpec:
     if player.model:
         command += ["--model", os.path.abspath(player.model), *(["--fast"] if player.fast else [])]
         command += ["--backend", player.backend] if player.backend else []
-    return EngineSpec(text, tuple(command), any_size=True)
+    # A GPU would compute beside the clock, which counts the time of the processor.
+    env = {"CUDA_VISIBLE_DEVICES": ""}
+    return EngineSpec(text, tuple(command), env, any_size=True, libraries_mib=torch_libraries_mib())
 
 
 def engine_at(path: str) -> EngineSpec:

@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.files import write_whole
+from common.torch_libraries import torch_libraries_mib
 from grader.assignment import Assignment, Profile, load_named
 from grader.confinement.sandbox import ProcessLimits, Sandbox, find_sandbox
-from grader.confinement.torch_libraries import torch_libraries_mib
 from grader.pipeline.order import Identity
 from grader.pipeline.results import MALFORMED, RUN, SUBMISSION, VERDICTS, Verdict
 from grader.pipeline.submission import Submission, read_submission

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from common.torch_libraries import torch_libraries_mib
 from grader.confinement.sandbox import ProcessLimits, find_sandbox
-from grader.confinement.torch_libraries import torch_libraries_mib
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.pipeline.submission import Submission

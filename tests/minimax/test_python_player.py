@@ -302,6 +302,13 @@ def test_a_match_of_both_searches_on_the_full_board(weights):
     assert "(alphazero 6)" in done.stdout and "(mcts 20)" in done.stdout and "lost by: 1 five" in done.stdout
 
 
+def test_the_limit_on_memory_leaves_out_the_libraries_of_torch(weights):
+    agents = ("--agents-path", f"alphazero:{weights[9]}?playouts=2", "mcts:playouts=2")
+    done = run("evaluate.py", *agents, "--num-plays", 1, "--board-size", 9, "--memory-mib", 512)
+    assert done.returncode == 0, done.stderr
+    assert "Terminations: 1 five" in done.stdout
+
+
 def test_a_match_on_a_small_board(pbrain):
     agents = ("--agents-path", "mcts:playouts=20", f"gomocup:{pbrain}")
     done = run("evaluate.py", *agents, "--num-plays", 2, "--seed", 2, "--board-size", 9)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from grader.confinement.torch_libraries import libraries_mib, torch_libraries_mib
+from common.torch_libraries import libraries_mib, torch_libraries_mib
 
 
 def test_the_libraries_of_a_build_for_gpus_are_counted_once_each(tmp_path):
