@@ -401,7 +401,7 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert refusal(started, words).endswith(f"3 blocks in {deep}; they have 121 points and 6 blocks\n")
     assert not nowhere.exists()
     (tmp_path / "file").write_text("")
-    assert "run cannot be used: Not a directory" in refusal(started, arguments(tmp_path / "file" / "run"))
+    assert "run, which cannot be used: Not a directory" in refusal(started, arguments(tmp_path / "file" / "run"))
 
 
 def test_an_unknown_preset_names_those_that_there_are(started, tmp_path, capfd):
