@@ -71,24 +71,26 @@ class EmptiesItsRoot(WithAttributes):
         self._root._n_visits = 0
 
 
-def test_a_root_that_is_emptied_shows_the_search_before():
-    mcts = EmptiesItsRoot()
+def searched_three_times(mcts):
+    """Yield the root of each search, which has to be whole although the tree was dropped afterwards."""
     for _ in range(3):
         roots = watch_roots(mcts)
         mcts.search()
         root = searched_root(roots)
         assert root._n_visits == 10 and sorted(root._children) == [0, 1, 2]
+        yield root
+
+
+def test_a_root_that_is_emptied_shows_the_search_before():
+    mcts = EmptiesItsRoot()
+    for _ in searched_three_times(mcts):
         assert mcts._root._n_visits == 0 and not mcts._root._children
 
 
 @pytest.mark.parametrize("kind", [WithAttributes, WithSlots, OnlySlots, WithProperty, WithDefault])
 def test_the_root_of_a_search_keeps_the_child_that_was_taken_out_of_it(kind):
     mcts = kind()
-    for _ in range(3):
-        roots = watch_roots(mcts)
-        mcts.search()
-        root = searched_root(roots)
-        assert root._n_visits == 10 and sorted(root._children) == [0, 1, 2]
+    for root in searched_three_times(mcts):
         assert mcts._root is root._children[1] and isinstance(mcts, kind)
     assert len(type(mcts).__mro__) == len(kind.__mro__) + 1, "a class that was watched is not watched again"
 
