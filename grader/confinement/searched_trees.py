@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,12 +79,12 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
 def as_it_is(root: Any) -> Any:
     """Return a copy of a root that keeps its children and counts when the root itself is emptied; None for None.
 
-    A node that cannot be copied is returned itself.
+    Of a node that cannot be copied, only what every solution has is returned.
     """
     try:
         kept = copy.copy(root)
     except (TypeError, AttributeError):
-        return root
+        kept = types.SimpleNamespace(**{name: getattr(root, name, 0.0) for name in ("_n_visits", "_Q", "_P")})
     if root is not None:
         with contextlib.suppress(AttributeError):
             kept._children = dict(root._children or {})

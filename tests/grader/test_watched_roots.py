@@ -58,6 +58,21 @@ class WithDefault(WithAttributes):
             super().search()
 
 
+class NotCopied(Node):
+    def __copy__(self):
+        raise TypeError("this node cannot be copied")
+
+
+class WithNodesThatAreNotCopied(WithAttributes):
+    def __init__(self):
+        self._root = NotCopied()
+
+    def search(self):
+        self._root = NotCopied()
+        self._root._n_visits, self._root._children = 10, {move: NotCopied(3) for move in range(3)}
+        self.update_with_move(1)
+
+
 class EmptiesItsRoot(WithAttributes):
     """A search that has the same root object for all its life."""
 
@@ -87,7 +102,7 @@ def test_a_root_that_is_emptied_shows_the_search_before():
         assert mcts._root._n_visits == 0 and not mcts._root._children
 
 
-@pytest.mark.parametrize("kind", [WithAttributes, WithSlots, OnlySlots, WithProperty, WithDefault])
+@pytest.mark.parametrize("kind", [WithAttributes, WithSlots, OnlySlots, WithProperty, WithDefault, WithNodesThatAreNotCopied])
 def test_the_root_of_a_search_keeps_the_child_that_was_taken_out_of_it(kind):
     mcts = kind()
     for root in searched_three_times(mcts):
