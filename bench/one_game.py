@@ -7,8 +7,9 @@ For each of the handed-out networks, searches choose moves of one game on one co
   float32          with `training.single_game.FoldedPolicy` in float32
   fastest          the same in the fastest type and library
   leaves           `training.search.puct` with several leaves of the tree in each batch (--leaves)
+  gumbel           `training.search.gumbel`, in which a batch has the playouts of a round
 
-The table shows playouts per second, the ratio of the last to the first, and in how many moves a search with FoldedPolicy counts
+The table shows playouts per second, the ratio of `leaves` to the first, and in how many moves a search with FoldedPolicy counts
 every move as often as the student's loop. Run this on a machine that does nothing else, or with `--cpu-time`.
 """
 
@@ -35,12 +36,14 @@ from common.student_network import load_network
 from common.weights import read_sizes, read_weights
 from games.gomoku.batch import GomokuBatch
 from grader.assignment import ROOT
-from training.inference.evaluators import Evaluator, InferenceNetwork, PositionCache
+from training.inference.evaluators import InferenceNetwork, PositionCache
+from training.search.gumbel import GumbelSearch, GumbelSettings
 from training.search.puct import PuctSearch, PuctSettings
 from training.single_game import FoldedPolicy
 
 BOARDS = {"11x11": 11, "15x15": 15}
-ALL, STUDENT, EXACT, FASTEST, LEAVES = "all blocks", "student's loop", "float32", "fastest", "leaves"
+ALL, STUDENT, EXACT, FASTEST = "all blocks", "student's loop", "float32", "fastest"
+LEAVES, GUMBEL = "leaves", "gumbel"
 
 
 def counts_of(
@@ -56,15 +59,13 @@ def counts_of(
     return clock() - started, {move: child._n_visits for move, child in search._root._children.items()}
 
 
-def seconds_in_batches(evaluate: Evaluator, board: Board, playouts: int, leaves: int, clock: Callable[[], float]) -> float:
-    """Return the seconds that a search takes which evaluates several leaves of its tree in a batch."""
+def seconds_in_batches(search: PuctSearch | GumbelSearch, board: Board, clock: Callable[[], float]) -> float:
+    """Return the seconds that a search of one game takes which evaluates several leaves of its tree in a batch."""
     boards = GomokuBatch(1, board.width, board.height, board.n_in_row)
     for move in board.states:
         boards.play([move])
-    settings = PuctSettings(playouts, 5.0, leaves=leaves)
-    search = PuctSearch(1, board.width * board.height, evaluate, settings, np.random.default_rng(1))
     started = clock()
-    search.run(boards, is_selfplay=False)
+    search.decide(boards, is_selfplay=False)
     return clock() - started
 
 
@@ -79,7 +80,8 @@ def measure(name: str, playouts: int, moves: int, leaves: int, clock: Callable[[
     board = Board(width=size, height=size, n_in_row=5)
     board.init_board()
     how = ""
-    took, same = dict.fromkeys((ALL, STUDENT, EXACT, FASTEST, LEAVES), 0.0), dict.fromkeys((EXACT, FASTEST), 0)
+    took = dict.fromkeys((ALL, STUDENT, EXACT, FASTEST, LEAVES, GUMBEL), 0.0)
+    same = dict.fromkeys((EXACT, FASTEST), 0)
     for _ in range(moves):
         policies: dict[str, Callable[..., Any]] = {
             ALL: whole.policy_value_fn,
@@ -92,7 +94,11 @@ def measure(name: str, playouts: int, moves: int, leaves: int, clock: Callable[[
             seconds, found[each] = counts_of(net, policy, board, playouts, clock)
             took[each] += seconds
         network = InferenceNetwork(net.model, size, size, dtype=None, batch_size=leaves)
-        took[LEAVES] += seconds_in_batches(PositionCache(network), board, playouts, leaves, clock)
+        points, rng = board.width * board.height, np.random.default_rng(1)
+        puct = PuctSearch(1, points, PositionCache(network), PuctSettings(playouts, 5.0, leaves=leaves), rng)
+        took[LEAVES] += seconds_in_batches(puct, board, clock)
+        gumbel = GumbelSearch(1, points, PositionCache(network), GumbelSettings(playouts), rng)
+        took[GUMBEL] += seconds_in_batches(gumbel, board, clock)
         for each in same:
             same[each] += found[each] == found[STUDENT]
         board.do_move(max(found[STUDENT], key=lambda move: found[STUDENT][move]))
@@ -125,7 +131,7 @@ def main() -> None:
     torch.set_num_threads(1)
     with reference_package():
         np.random.seed(1)
-        print("board all blocks student's loop   float32   fastest    leaves  ratio  same in float32, fastest")
+        print("board all blocks student's loop   float32   fastest    leaves    gumbel  ratio  same in float32, fastest")
         clock = time.process_time if options.cpu_time else time.perf_counter
         rows = [measure(name, options.playouts, options.moves, options.leaves, clock) for name in options.boards]
     if options.record is not None:

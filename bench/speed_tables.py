@@ -13,8 +13,8 @@ def one_game(record: Record) -> str:
         rates = row["playouts_per_s"]
         same = f"{row['same']['float32']} and {row['same']['fastest']} of {row['moves']}"
         rows.append([row["board"], *map(rounded, rates.values()), rounded(rates["leaves"] / rates["all blocks"], 1), same])
-    header = ["board", "student's loop", "idle blocks left out", "float32", "fastest", f"{row['leaves']} leaves", "ratio"]
-    return markdown([*header, "same visits in float32, fastest"], rows, "lrrrrrrr")
+    header = ["board", "student's loop", "idle blocks left out", "float32", "fastest", f"{row['leaves']} leaves", "Gumbel"]
+    return markdown([*header, "ratio", "same visits in float32, fastest"], rows, "lrrrrrrrr")
 
 
 def inference(record: Record) -> str:

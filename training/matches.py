@@ -53,7 +53,7 @@ from training.inference.evaluators import (
 from training.inference.networks import read_model
 from training.muzero.muzero_run import read_muzero_run
 from training.origin import settings_of_run
-from training.search.gumbel import GumbelSettings
+from training.search.gumbel import GumbelSettings, playouts_at_once
 from training.search.latent import LatentSearchModel
 from training.search.puct import PuctSettings
 from training.search.rollouts import make_rollouts
@@ -334,16 +334,16 @@ def make_agent(
         return _muzero_agent(Path(weights), rules, numbers["playouts"], rng)
     if isinstance(rules, GoRules) and trained.get("komi", rules.komi) != rules.komi:
         raise UsageError(f"expected a komi of {trained['komi']:g}, with which {weights} was trained; got {rules.komi:g}")
-    network = load_inference_network(weights, rules, batch_size, backend, device)
-    evaluate = PositionCache(network)
-    if kind == "policy":
-        return PolicyAgent(evaluate, network.description)
-    settings: PuctSettings | GumbelSettings
+    settings: PuctSettings | GumbelSettings | None = None
     if kind == "gumbel":
         settings = GumbelSettings(numbers["playouts"], numbers["considered"], search_depth)
-    else:
+        batch_size *= playouts_at_once(batch_size, settings.considered)
+    elif kind == "alphazero":
         settings = PuctSettings(numbers["playouts"], search_depth=search_depth, leaves=numbers["leaves"])
-    return SearchAgent(evaluate, settings, rng, network.description)
+        batch_size *= settings.leaves
+    network = load_inference_network(weights, rules, batch_size, backend, device)
+    evaluate = PositionCache(network)
+    return SearchAgent(evaluate, settings, rng, network.description) if settings else PolicyAgent(evaluate, network.description)
 
 
 def _muzero_agent(folder: Path, rules: GameRules, playouts: int, rng: np.random.Generator) -> SearchAgent:

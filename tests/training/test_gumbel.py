@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from games.gomoku.batch import GomokuBatch
+from training.search import gumbel
 from training.search.gumbel import GumbelSearch, GumbelSettings, Nodes, halving_schedule
 
 
@@ -161,6 +162,34 @@ def test_games_together_decide_as_each_alone(fixed_evaluator):
         alone = make_search(1, 20, fixed_evaluator(20), 40, 8).decide(boards.take([game]), is_selfplay=False)
         assert np.array_equal(alone.visits[0], together.visits[game]) and alone.moves[0] == together.moves[game]
         assert np.allclose(alone.policies[0], together.policies[game])
+
+
+@pytest.mark.parametrize(("games", "n", "m", "largest"), [(1, 100, 16, 16), (1, 37, 5, 5), (5, 50, 16, 12), (3, 20, 16, 16)])
+def test_playouts_of_a_round_give_the_same_tree_together_and_one_after_the_other(
+    monkeypatch, fixed_evaluator, games, n, m, largest
+):
+    boards = GomokuBatch(games, 5, 5, 4)
+    orders = np.array([np.random.default_rng(seed).permutation(25) for seed in range(games)])
+    boards.play_lines(orders, np.arange(1, games + 1))
+    sizes: list[int] = []
+
+    def evaluate(states):
+        sizes.append(len(states))
+        return fixed_evaluator(25)(states)
+
+    together = make_search(games, 25, evaluate, n, m)
+    found = together.decide(boards, is_selfplay=True)
+    batches, sizes[:] = sizes[:], []
+    monkeypatch.setattr(gumbel, "STATES_AT_ONCE", 1)
+    alone = make_search(games, 25, evaluate, n, m)
+    expected = alone.decide(boards, is_selfplay=True)
+    assert max(batches) == games * largest and max(sizes) == games and 2 * len(batches) < len(sizes)
+    for name in ("moves", "policies", "visits", "values"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert np.array_equal(together.trees.size, alone.trees.size)
+    rows = together.trees.root_rows(np.arange(games))
+    for name in ("edge_visits", "mean_value", "node_visits"):
+        assert np.array_equal(getattr(together.trees, name)[rows], getattr(alone.trees, name)[rows]), name
 
 
 # -------------------------------------------------------------------------------------------------------- tactics

@@ -20,6 +20,10 @@ by their priors. With q scaled to [0, 1] between the smallest and the largest q 
 
 All q are for the side to move at the node. Each move is searched with a new tree, so that the root's moves have n visits
 after n playouts.
+
+In a round, every move still considered is visited once, whatever the others' values turn out to be. What happens below a move
+depends on nothing outside its subtree. The playouts of a round therefore give the same tree one after the other or together,
+and with few games, several of them share a batch (`STATES_AT_ONCE`).
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from training.search.tree import Trees
 
 VISIT_OFFSET = 50
 VALUE_SCALE = 0.1
+STATES_AT_ONCE = 64  # the most states in a batch of fewer games; larger batches gain little
 SMALLEST = np.finfo(np.float32).tiny  # replaces a float32 prior of 0, since the logit of a legal move must be finite
 
 
@@ -75,6 +80,11 @@ def halving_schedule(considered: int, playouts: int) -> tuple[tuple[int, int], .
             visits += 1
         left = max(min(2, considered), left // 2)
     return tuple(schedule[:playouts])
+
+
+def playouts_at_once(games: int, considered: int) -> int:
+    """Return the largest number of playouts in each of so many trees whose new nodes form one batch for the network."""
+    return max(1, min(considered, STATES_AT_ONCE // games))
 
 
 @dataclass(frozen=True)
@@ -148,13 +158,12 @@ class GumbelSearch:
         if is_selfplay and fast_playouts is None:
             gumbel[legal] = self._rng.gumbel(size=int(legal.sum()))
         halving = _Halving(gumbel, self._nodes(rows), settings)
-        for number in range(settings.playouts):
-            trees.playouts(
-                games,
-                steps,
-                self._choose,
-                lambda rows, number=number: halving.choose(number, self._nodes(rows)),  # type: ignore[misc]
-            )
+        most, number = playouts_at_once(len(games), settings.considered), 0
+        while number < settings.playouts:
+            moves = halving.choose(number, self._nodes(rows), most)
+            count = moves.shape[1]
+            trees.playouts(np.repeat(games, count), steps, self._choose, lambda _, moves=moves: moves.ravel())  # type: ignore[misc]
+            number += count
         nodes = self._nodes(rows)
         total = nodes.visits.sum(axis=1)
         values = (nodes.value + (nodes.visits * nodes.mean_value).sum(axis=1)) / (1 + total)
@@ -197,14 +206,22 @@ class _Halving:
         self._left = considered
         self._considered = _largest(self._fixed, considered)
 
-    def choose(self, number: int, nodes: Nodes) -> np.ndarray:
-        """Return the move of playout `number` from each root: the best of the moves still to be visited in this round."""
+    def choose(self, number: int, nodes: Nodes, most: int) -> np.ndarray:
+        """Return the moves of the playouts from `number` on, [K, C]: the best of the moves still to be visited in this round.
+
+        C is at most `most`, and at most what is left of the round of any root. It is 1 in a round that the number of playouts
+        cuts short: there each value decides which move is next.
+        """
         left, visits = self._schedule[:, number].T
         scores = self._fixed + nodes.sigma()
         if (left < self._left).any():
             self._considered &= _largest(np.where(self._considered, scores, -np.inf), left)
             self._left = left
-        return np.where(self._considered & (nodes.visits == visits[:, None]), scores, -np.inf).argmax(axis=1)
+        due = self._considered & (nodes.visits == visits[:, None])
+        due_scores = np.where(due, scores, -np.inf)
+        if most > 1 and (unvisited := due.sum(axis=1)).max() <= self._schedule.shape[1] - number:
+            return np.argsort(-due_scores, axis=1, kind="stable")[:, : min(most, unvisited.min())]
+        return due_scores.argmax(axis=1)[:, None]
 
     def best(self, nodes: Nodes) -> np.ndarray:
         """Return the best of the most visited moves of each root, [K]."""

@@ -129,7 +129,8 @@ class Trees:
         """Run playouts in K trees whose roots are expanded, and evaluate all new nodes in one batch.
 
         Args:
-            games: [K] the trees.
+            games: [K] the trees, in ascending order. A tree may occur several times if `choose_at_root` returns another move
+                each time; these playouts do not meet, and no playouts are `wanted`.
             steps: leads to the new nodes and evaluates them.
             choose: chooses the move to take from each node below the root.
             choose_at_root: the same for the roots; None to treat them like every other node.
@@ -225,7 +226,7 @@ class Trees:
         mean = self.mean_value[rows, moves]
         self.edge_visits[rows, moves] = visits
         self.mean_value[rows, moves] = mean + (edge_values - mean) / visits
-        self.node_visits[rows] += 1
+        np.add.at(self.node_visits, rows, 1)  # several paths may leave one root
         self.node_visits[paths.ends] += 1
 
     def expand_roots(self, games: np.ndarray, steps: Steps) -> None:
@@ -240,9 +241,10 @@ class Trees:
         self.node_visits[rows] = 1
 
     def _add_nodes(self, games: np.ndarray, parents: np.ndarray) -> np.ndarray:
-        """Add a node without visits to each of these M trees, and return the rows [M] of the new nodes."""
-        rows = games * self.capacity + self.size[games]
-        self.size[games] += 1
+        """Add a node without visits to each of these M trees, in ascending order, and return the rows [M] of the new nodes."""
+        earlier = np.arange(len(games)) - np.searchsorted(games, games)  # nodes of the same tree before this one
+        rows = games * self.capacity + self.size[games] + earlier
+        self.size += np.bincount(games, minlength=len(self.size))
         for name, (_, _, fresh) in FIELDS.items():
             getattr(self, name)[rows] = fresh
         self.parent[rows] = parents
