@@ -1,5 +1,10 @@
 """The fast copy says what the network says; the cache and the symmetries change nothing of it."""
 
+import os
+import threading
+import time
+from queue import Queue
+
 import numpy as np
 import pytest
 import torch
@@ -291,6 +296,32 @@ def test_earlier_results_of_openvino_stay_as_they_were(openvino, make_network):
     kept = probs.copy(), values.copy()
     fast(positions(3, 3, 3, 8, seed=9))
     assert np.array_equal(probs, kept[0]) and np.array_equal(values, kept[1])
+
+
+def test_openvino_computes_on_any_core(openvino, make_network):
+    """By default it pins the thread to the first core while it computes, so two such processes would share one."""
+    allowed = os.sched_getaffinity(0)
+    if len(allowed) < 2:
+        pytest.skip("there is only one core")
+    network = InferenceNetwork(make_network(11, 11, 2).model, 11, 11, library="openvino")
+    states = positions(11, 11, 5, 64)
+    ended, ids = threading.Event(), Queue()
+
+    def compute():
+        ids.put(threading.get_native_id())
+        while not ended.is_set():
+            network(states)
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        computing, until, seen = ids.get(), time.monotonic() + 1, set()
+        while time.monotonic() < until:
+            seen.add(frozenset(os.sched_getaffinity(computing)))
+    finally:
+        ended.set()
+        thread.join()
+    assert seen == {frozenset(allowed)}
 
 
 def test_the_faster_library_is_chosen_where_none_is_given(openvino, make_network, monkeypatch):

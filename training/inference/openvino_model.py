@@ -113,7 +113,9 @@ class OpenVinoModel:
         self._requests = self._request(body, HINTS[dtype]), self._request(self._heads, "f32")
 
     def _request(self, part: Any, hint: str) -> Any:
-        settings = {"INFERENCE_PRECISION_HINT": hint, "INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1}
+        settings: dict[str, Any] = {"INFERENCE_PRECISION_HINT": hint, "INFERENCE_NUM_THREADS": torch.get_num_threads()}
+        # Pinned, each process that computes in one thread would choose the same core, whatever the others do.
+        settings |= {"NUM_STREAMS": 1, "ENABLE_CPU_PINNING": False}
         return self._core.compile_model(part, "CPU", settings).create_infer_request()
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
