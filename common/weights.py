@@ -70,6 +70,9 @@ def read_sizes(weights: StateDict, width: int | None = None, height: int | None 
         root = isqrt(max(0, total * total - 4 * points))
         width, height = (total + root) // 2, (total - root) // 2
     if width * height != points or (width + 4) * (height + 4) != area:
+        first = weights.get("conv2d_1.weight")
+        if first is not None and tuple(first.shape[2:]) == (3, 3):
+            raise ValueError("this is a network for any game, which begins with a 3x3 convolution: it plays as gumbel:FILE")
         raise ValueError(f"expected layers that fit one board; no board has {points} points and {area} padded points")
     block = len({key.split(".")[1] for key in weights if key.startswith("resnet.")})
     for key, shape in expected_layout(width, height, block).items():

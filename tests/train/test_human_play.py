@@ -163,6 +163,15 @@ def test_the_board_is_the_one_on_which_the_network_was_trained(tmp_path):
     assert board_of_weights(own) == (3, 4, 3)
 
 
+def test_a_network_for_any_game_is_no_alpha_zero_of_the_handout_and_plays_as_gumbel(call):
+    weights = ROOT / "model" / "games" / "nogo_9x9.model"
+    code, _, err = call("human_play.py", "--terminal", "--model", weights, stdin="")
+    assert code == 2 and err.endswith("it plays as gumbel:FILE\n") and err.count("\n") == 1
+    side = f"gumbel:{weights}?playouts=8"
+    code, out, err = call("human_play.py", "--terminal", "--language", "en", "--game", "nogo", "--white", side, stdin="e5\nq\n")
+    assert code == 0 and "gumbel nogo_9x9 plays " in out and out.count("[O]") == 1, err
+
+
 def test_another_board_size_can_be_played(call):
     code, out, _ = call(*MCTS, "--board", "4x3x3", stdin="2,3\n")
     assert code == 0 and " 2  .  .  .  . " in out and " 2  .  .  . [X]" in out

@@ -4,14 +4,18 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from Board.game_board import Board
 from common.student_network import load_network
+from games.catalog import rules_of
+from training.matches import MatchSettings, make_agent, play_lockstep_match
 
 MODEL = Path(__file__).resolve().parents[2] / "model"
 GOMOKU = sorted(MODEL.glob("*_5.json"))
+OTHER_GAMES = sorted((MODEL / "games").glob("*.json"))
 DIRECTIONS = {"row": (0, 1), "column": (1, 0), "rising": (1, 1), "falling": (-1, 1)}
 # Stones of the opponent, far from any line through the middle that the tests use, in (rows, columns) from the middle.
 AWAY = [(2, 4), (-4, 2), (4, -3), (-3, -4)]
@@ -40,6 +44,20 @@ def test_the_weights_of_a_self_play_run_are_those_of_its_last_evaluation(name):
     assert last["games"] == manifest["games"]
     assert last["steps"] * manifest["configurations"][0]["batch_size"] == manifest["samples"]
     assert {"elo": last["elo"], "error_95": last["error_95"]} == manifest["elo_against_pure_mcts"]
+
+
+@pytest.mark.parametrize("path", OTHER_GAMES, ids=lambda path: path.stem)
+def test_the_networks_of_other_games_beat_random_rollouts_from_anywhere(path, monkeypatch, tmp_path):
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    weights = path.with_suffix(".model")
+    assert hashlib.sha256(weights.read_bytes()).hexdigest() == manifest["sha256"] and manifest["strength"]
+    width, height, _ = manifest["board"]
+    rules = rules_of(manifest["game"], width, height, komi=manifest["configurations"][0]["komi"])
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    agents = (make_agent(f"gumbel:{weights}?playouts=32", rules, 5, rng), make_agent("mcts:playouts=100", rules, 5, rng))
+    result = play_lockstep_match(agents, MatchSettings(rules, games=10), rng)
+    assert result.statistics.wins >= 8
 
 
 @each_gomoku_network
