@@ -3,13 +3,14 @@
 The class consists of copies of one submission (the reference unless another is named), so the cost of a submission can be
 compared between sizes. For each size and number of jobs a new `python -m grader grade` runs to its end. The table shows
 
+  cores       the cores that the command may use; a single submission plays its match on all of them
   predicted   the time that `--plan` names before the start
   wall, CPU   of the whole command; the CPU time is that of the whole machine without programs that run nice
-  share       CPU time / (wall time x jobs)
+  share       CPU time / (wall time x cores)
   memory      the most that the grader's own process held, and the most that all its processes held together
 
-Run this on a machine that does nothing else. `--record` adds the rows to bench/records/class_costs.json, in place of those of
-the same sizes.
+Run this on a machine that does nothing else; `taskset -c 0 python bench/class_costs.py ...` measures a single core. `--record`
+adds each row to bench/records/class_costs.json as soon as it is measured, in place of the earlier one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from recording import Record, add_record_option, earlier_record, merged, write_record
 
+from arena.engine.cores import available_cores
 from arena.engine.guardian import children
 from arena.match.records import machine
 from common.program_ends import Parser
@@ -80,7 +82,7 @@ def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Recor
     Raises:
         SystemExit: a submission was not graded, or not as the first one.
     """
-    row: Record = {"submissions": len(copies), "jobs": jobs, "profile": profile}
+    row: Record = {"submissions": len(copies), "jobs": jobs, "cores": available_cores(), "profile": profile}
     row["predicted_s"] = round(predicted_s(len(copies), jobs, profile), 1)
     command = [sys.executable, "-m", "grader", "grade", *map(str, copies), "--profile", profile, "--seed", "1"]
     command += ["--jobs", str(jobs), "--out", str(out)]
@@ -101,6 +103,20 @@ def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Recor
     return row | {"grader_mib": round(grader_mib), "all_mib": round(all_mib)}
 
 
+def line_of(row: Record) -> str:
+    """Return a row as a line below the head that `main` prints."""
+    size, cores, wall_s, cpu_s = (row[name] for name in ("submissions", "cores", "wall_s", "cpu_s"))
+    return (
+        f"{size:5}  {row['jobs']:4}  {cores:5}  {row['predicted_s']:7.0f} s {wall_s:6.0f} s {wall_s / size:5.0f} {cpu_s:6.0f} s"
+        f" {cpu_s / size:5.0f} {cpu_s / wall_s / cores:6.2f} {row['grader_mib']:4.0f} MiB {row['all_mib']:4.0f} MiB"
+    )
+
+
+def of_same_kind(row: Record) -> tuple[object, ...]:
+    """Return what a row replaces an earlier one by."""
+    return row["profile"], row["submissions"], row["jobs"], row["cores"]
+
+
 def main() -> None:
     """Grade classes of each size with each number of jobs."""
     parser = Parser(description=__doc__.split("\n\n")[0])
@@ -112,7 +128,7 @@ def main() -> None:
     options = parser.parse_args()
     earlier = earlier_record(options.record, COMMAND)
     rows: list[Record] = []
-    print("class  jobs  predicted     wall  each      CPU  each  share   grader      all")
+    print("class  jobs  cores  predicted     wall  each      CPU  each  share   grader      all")
     with tempfile.TemporaryDirectory(prefix="class-costs-") as name:
         place = Path(name)
         for size in options.sizes:
@@ -123,15 +139,10 @@ def main() -> None:
             for jobs in options.jobs:
                 row = grade_class(copies, jobs, options.profile, place / f"results-{size}-{jobs}")
                 rows.append(row)
-                wall_s, cpu_s = row["wall_s"], row["cpu_s"]
-                print(
-                    f"{size:5}  {jobs:4}  {row['predicted_s']:7.0f} s {wall_s:6.0f} s {wall_s / size:5.0f} {cpu_s:6.0f} s"
-                    f" {cpu_s / size:5.0f} {cpu_s / wall_s / jobs:6.2f} {row['grader_mib']:4.0f} MiB {row['all_mib']:4.0f} MiB",
-                    flush=True,
-                )
-    if options.record is not None:
-        new: Record = {"command": COMMAND, "machine": machine(), "rows": rows}
-        write_record(options.record, merged(earlier, new, lambda row: (row["profile"], row["submissions"], row["jobs"])))
+                print(line_of(row), flush=True)
+                if options.record is not None:
+                    new: Record = {"command": COMMAND, "machine": machine(), "rows": rows}
+                    write_record(options.record, merged(earlier, new, of_same_kind))
 
 
 if __name__ == "__main__":

@@ -39,13 +39,13 @@ def load(record: Record) -> str:
 def class_costs(record: Record) -> str:
     """Return what grading classes of several sizes cost, against the time that was predicted."""
     rows = []
-    for row in sorted(record["rows"], key=lambda row: (row["profile"], row["jobs"], row["submissions"])):
+    for row in sorted(record["rows"], key=lambda row: (row["profile"], row["cores"], row["jobs"], row["submissions"])):
         size, wall_s = row["submissions"], row["wall_s"]
         each = [rounded(seconds / size) for seconds in (wall_s, row["cpu_s"])]
-        share = percent(row["cpu_s"] / wall_s / row["jobs"])
+        share = percent(row["cpu_s"] / wall_s / row["cores"])
         memory = [f"{row[name]} MiB" for name in ("grader_mib", "all_mib")]
         off = f"{100 * (row['predicted_s'] / wall_s - 1):+.0f} %"
-        rows.append([size, row["jobs"], rounded(row["predicted_s"]), rounded(wall_s), off, *each, share, *memory])
+        rows.append([size, row["cores"], row["jobs"], rounded(row["predicted_s"]), rounded(wall_s), off, *each, share, *memory])
     seconds = ["predicted s", "measured s", "prediction off by", "each s", "each CPU s"]
-    head = ["submissions", "at once", *seconds, "share of the cores", "grader", "all processes"]
+    head = ["submissions", "cores", "at once", *seconds, "share of the cores", "grader", "all processes"]
     return markdown(head, rows, "r" * len(head))
