@@ -243,7 +243,12 @@ def _try_move(board: Any, move: int) -> None:
 
 
 def refusals(load: LoadModule, position: dict[str, Any], steps: Sequence[int], watch: Sequence[str]) -> list[dict[str, Any]]:
-    """Play each move on a board of its own; return the name of the exception, if any, and the values before and after it."""
+    """Play each move on a board of its own.
+
+    Returns:
+        For each move the name of the exception, if any (`ValueError` for its subclasses, too), and the watched values before
+        and after the move.
+    """
     found = []
     for step in steps:
         board = board_at(position, load=load)
@@ -253,7 +258,7 @@ def refusals(load: LoadModule, position: dict[str, Any], steps: Sequence[int], w
         except NotImplementedError:
             raise
         except Exception as error:
-            raised = type(error).__name__
+            raised = "ValueError" if isinstance(error, ValueError) else type(error).__name__
         found.append({"raised": raised, "before": before, "after": watched(board, watch)})
     return found
 

@@ -1,0 +1,45 @@
+"""What a worker shows of a board that a submission brings, and what the checks of the labs NoGo and Go make of it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from grader.confinement.boards import refusals
+
+POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
+
+
+class Line:
+    """Three points in a row, each of which may be taken once."""
+
+    refusal = ValueError
+
+    def __init__(self):
+        self.availables = [0, 1, 2]
+
+    def do_move(self, move):
+        if move not in self.availables:
+            raise self.refusal(move)
+        self.availables.remove(move)
+
+
+def loading(board_class):
+    """How a worker imports the module of this class."""
+    return lambda _: SimpleNamespace(Line=board_class)
+
+
+class IllegalMove(ValueError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("exception", "raised"), [(ValueError, "ValueError"), (IllegalMove, "ValueError"), (IndexError, "IndexError")]
+)
+def test_a_subclass_of_value_error_is_a_value_error(exception, raised):
+    class Refusing(Line):
+        refusal = exception
+
+    (legal, illegal) = refusals(loading(Refusing), POSITION, [0, 7], ["availables"])
+    assert (legal["raised"], illegal["raised"]) == ("", raised)
+    assert np.array_equal(illegal["before"]["availables"], illegal["after"]["availables"])
