@@ -127,7 +127,9 @@ def played(board: Any, step: int | list[Any]) -> Any:
 
 
 def watched(board: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the values of these attributes, or of these methods without arguments, as arrays of numbers.
+    """Return the values of these attributes, or of these methods without arguments, as new arrays of numbers.
+
+    A board may fill one array again and again, so its values are copied.
 
     Raises:
         ValueError: a value is not a number, a sequence or an array of numbers, or a dict from numbers to numbers.
@@ -138,7 +140,7 @@ def watched(board: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
         value = value() if callable(value) else value
         items = sorted(value.items()) if isinstance(value, dict) else value
         try:
-            found[name] = np.asarray(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
+            found[name] = np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
         except (TypeError, ValueError) as error:
             raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error
     return found

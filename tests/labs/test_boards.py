@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grader.confinement.boards import refusals
+from grader.confinement.boards import follow, refusals
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
 
@@ -43,3 +43,18 @@ def test_a_subclass_of_value_error_is_a_value_error(exception, raised):
     (legal, illegal) = refusals(loading(Refusing), POSITION, [0, 7], ["availables"])
     assert (legal["raised"], illegal["raised"]) == ("", raised)
     assert np.array_equal(illegal["before"]["availables"], illegal["after"]["availables"])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_board_may_fill_the_same_array_at_every_call(dtype):
+    class Buffered(Line):
+        def __init__(self):
+            super().__init__()
+            self.buffer = np.zeros(3, dtype=dtype)
+
+        def current_state(self):
+            self.buffer[:] = [point not in self.availables for point in range(3)]
+            return self.buffer
+
+    (reply,) = follow(loading(Buffered), POSITION, [[1, 0]], ["current_state"])
+    assert [values["current_state"].tolist() for values in reply["seen"]] == [[0, 0, 0], [0, 1, 0], [1, 1, 0]]
