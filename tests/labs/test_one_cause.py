@@ -178,9 +178,26 @@ def test_cases_hold_what_their_families_promise():
             assert families.FAMILIES["second"](Random(number))["players"][0] == 2
 
 
-def test_a_missing_simulation_costs_the_checks_of_go_rules_nothing(tmp_path):
-    old = "        twin = self.copy()\n"
+STUB = 'raise NotImplementedError("{file}/board.py: Board.{method}: see handout section {section}")'
+NO_SIMULATION = {
+    "it is not written yet": (
+        "        twin = self.copy()\n",
+        f"        {STUB.format(file='Go', method='for_search', section='3.2')}\n",
+    ),
+    "it returns nothing": ("        twin.availables = twin._legal_actions()\n        return twin\n", ""),
+}
+
+
+@pytest.mark.parametrize("how", NO_SIMULATION)
+def test_a_missing_simulation_costs_neither_the_rules_nor_the_search(how, tmp_path):
+    old, new = NO_SIMULATION[how]
     assert GO.count(old) == 1
-    failed = graded(tmp_path, lab="go", board=GO.replace(old, '        raise NotImplementedError("Go/board.py: for_search")\n'))
-    assert {check for check in failed if check.startswith("rules.")} == set(), failed
-    assert {"simulation.double_pass", "simulation.depth"} <= set(failed)
+    failed = graded(tmp_path, lab="go", board=GO.replace(old, new))
+    assert set(failed) == {"simulation.double_pass", "simulation.depth"}, failed
+
+
+def test_a_missing_copy_costs_the_search_nothing(tmp_path):
+    old, new = "        twin = Board.__new__(Board)\n", f"        {STUB.format(file='NoGo', method='copy', section='2.4')}\n"
+    assert NOGO.count(old) == 1
+    failed = graded(tmp_path, board=NOGO.replace(old, new))
+    assert set(failed) == {"rules.copy"} and failed["rules.copy"].startswith("Not written yet"), failed
