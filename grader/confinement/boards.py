@@ -131,19 +131,33 @@ def watched(board: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
 
     A board may fill one array again and again, so its values are copied.
 
+    Args:
+        names: a check adds `?` to the names that another check judges. Such a value is nan if the board cannot give it, so that
+            the mistake costs points only there.
+
     Raises:
         ValueError: a value is not a number, a sequence or an array of numbers, or a dict from numbers to numbers.
     """
     found = {}
     for name in names:
-        value = getattr(board, name)
-        value = value() if callable(value) else value
-        items = sorted(value.items()) if isinstance(value, dict) else value
+        key = name.removesuffix("?")
         try:
-            found[name] = np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error
+            found[key] = _numbers(board, key)
+        except Exception:  # NotImplementedError as well
+            if key == name:
+                raise
+            found[key] = np.array(np.nan)
     return found
+
+
+def _numbers(board: Any, name: str) -> np.ndarray:
+    value = getattr(board, name)
+    value = value() if callable(value) else value
+    items = sorted(value.items()) if isinstance(value, dict) else value
+    try:
+        return np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error
 
 
 def _listed(value: Any) -> Any:

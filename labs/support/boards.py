@@ -220,7 +220,7 @@ def expect_new_game(worker: Worker, line: LabPosition, watch: Sequence[str]) -> 
     except StudentFault as fault:
         raise StudentFault(f"{line.after(0)}, {begins} fails: {fault}") from fault
     for ply, (right, got) in enumerate(zip(new["seen"], used["seen"], strict=False)):
-        for name in watch:
+        for name in right:
             if not np.array_equal(right[name], got[name], equal_nan=True):
                 raise StudentFault(
                     f"{line.after(ply)}, {name} differs from that of a new board if {begins} has begun the game."

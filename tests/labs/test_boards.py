@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grader.confinement.boards import follow, refusals
+from grader.confinement.boards import follow, refusals, watched
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
 
@@ -58,3 +58,15 @@ def test_a_board_may_fill_the_same_array_at_every_call(dtype):
 
     (reply,) = follow(loading(Buffered), POSITION, [[1, 0]], ["current_state"])
     assert [values["current_state"].tolist() for values in reply["seen"]] == [[0, 0, 0], [0, 1, 0], [1, 1, 0]]
+
+
+def test_what_another_check_judges_may_be_missing():
+    class Unwritten(Line):
+        def score(self):
+            raise NotImplementedError("score: see handout section 2.4")
+
+    values = watched(Unwritten(), ["availables", "score?", "captures?"])
+    assert values["availables"].tolist() == [0, 1, 2]
+    assert all(np.isnan(values[name]) and values[name].shape == () for name in ("score", "captures"))
+    with pytest.raises(NotImplementedError):
+        watched(Unwritten(), ["score"])

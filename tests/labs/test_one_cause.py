@@ -178,6 +178,26 @@ def test_cases_hold_what_their_families_promise():
             assert families.FAMILIES["second"](Random(number))["players"][0] == 2
 
 
+RAISING = {
+    "planes": (
+        "nogo",
+        "planes[plane, self.height - 1 - point // self.width, point % self.width]",
+        "planes[plane, point % self.width, self.height - 1 - point // self.width]",
+    ),
+    "score": ("go", "owner = touched.pop() if len(touched) == 1 else 0", "owner = touched.pop() if len(touched) != 2 else 0"),
+}
+
+
+@pytest.mark.parametrize("what", RAISING)
+def test_a_value_that_raises_costs_its_own_check_alone(what, tmp_path):
+    """Rows and columns are mixed up, an IndexError on wide boards; and an empty board touches nobody, a KeyError."""
+    lab, old, new = RAISING[what]
+    board = {"nogo": NOGO, "go": GO}[lab]
+    assert board.count(old) == 1
+    failed = graded(tmp_path, lab=lab, board=board.replace(old, new))
+    assert set(failed) == {f"rules.{what}"}, failed
+
+
 STUB = 'raise NotImplementedError("{file}/board.py: Board.{method}: see handout section {section}")'
 NO_SIMULATION = {
     "it is not written yet": (

@@ -134,8 +134,9 @@ def expect_end(ply: Ply, case: Case, *, scored: bool = True) -> None:
         raise StudentFault(f"{ply.place}, the game goes on; game_end says that it is over.")
     if over and not got_over:
         raise StudentFault(f"{ply.place}, the game is over; game_end says that it goes on.")
-    by_own_score = over and scored and got_winner == _winner_by(float(shaped(ply.values, "score", ())), case)
-    if got_winner != winner and not by_own_score:
+    own = ply.values["score"]
+    by_own_score = scored and own.shape == () and np.isfinite(own) and got_winner == _winner_by(float(own), case)
+    if got_winner != winner and not (over and by_own_score):
         score = float(case["scores"][ply.number])
         result = "nobody has won" if winner == -1 else f"player {winner} has won"
         raise StudentFault(f"{ply.place}, {result} (score for black {score:+g}); game_end gives {got_winner}.")

@@ -56,7 +56,7 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     """
     ruling.expected = "availables lists exactly the legal points and the pass, at every ply of random games."
     tally, families = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())}), cycle(LISTED)
-    watch = ("game_end", "states")
+    watch = ("game_end?", "states")
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), GAMES, tally, *watch):
         for ply in plies(walk):
             over = says_over(ply)
@@ -104,14 +104,14 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """
     ruling.expected = "Two passes in a row end the game, and the score decides it."
     tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
-    watch, ended = ("game_end", "get_current_player", "score"), list[LabPosition]()
+    watch, ended = ("game_end", "get_current_player", "score?"), list[LabPosition]()
     for case, walk in followed_lines(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply in plies(walk):
             expect_end(ply, case)
             tally.found["ends"] += int(case["ends"][ply.number][0])
         ended.append(walk.position)
     for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", *watch, "states", "captures"))
+        expect_new_game(worker, position, ("availables", *watch, "states", "captures?"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
@@ -154,7 +154,7 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     Accepts: a board without `for_search`, whose simulations the next checks judge. Also see `test_captures`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
-    watch = ["availables", "game_end", "get_current_player", "score", "states", "captures"]
+    watch = ["availables", "game_end?", "get_current_player", "score?", "states", "captures?"]
     families = cycle(COPIED if _can_simulate(worker, cases.draw("deep", rng)) else REAL_GAMES)
     lines = followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), COPIES, Tally({LATE: LATE_MOVES}))
     judge_copies(worker, ruling, rng, _copied(lines), watch)

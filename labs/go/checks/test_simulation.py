@@ -32,7 +32,7 @@ LINES, TREES, LAST_WORDS = 32, 5, 5
 DEEP = ("deep", "last", "deep", "ko")  # families of the simulations in which two passes are judged
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
 TAKEN_BACK, ENDED, AT_THE_LIMIT = "pairs of passes that are taken back", "pairs of passes that end the game", "depth limits"
-RULES = ("availables", "game_end", "get_current_player", "score")
+RULES = ("availables", "game_end", "get_current_player", "score?")
 
 
 @pytest.mark.points("simulation.double_pass")

@@ -122,7 +122,7 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             tally.cut(f"{position.after(len(shown) - 1)}, it still lists moves.")
         ended.append(walk.position)
     for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", "get_current_player", "current_state", "states"))
+        expect_new_game(worker, position, ("availables", "get_current_player", "current_state?", "states"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
@@ -184,7 +184,7 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     Accepts: see `test_planes`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
-    watch = ["availables", "game_end", "get_current_player", "current_state", "states"]
+    watch = ["availables", "game_end?", "get_current_player", "current_state?", "states"]
     lines = followed_games(worker, ruling, lambda: draw_game(cases, rng), COPIES, Tally({LATE: LATE_MOVES}))
     judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL, range(walk.plies)) for case, walk in lines), watch)
 
