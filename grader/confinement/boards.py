@@ -223,19 +223,25 @@ def play_on(load: LoadModule, position: dict[str, Any], plies: int, seed: int, w
 
 
 def copies(
-    load: LoadModule, position: dict[str, Any], steps: Sequence[int], other: int, watch: Sequence[str]
+    load: LoadModule,
+    position: dict[str, Any],
+    steps: Sequence[int],
+    others: Sequence[int],
+    watch: Sequence[str],
+    call: Sequence[Any] = ("copy",),
 ) -> dict[str, dict[str, np.ndarray]]:
     """Play on with a copy, and with the original of another copy; then move with the two that were left behind.
 
     Args:
         steps: the moves of the first two.
-        other: the move of the two that were left behind; an original without a copy and a fresh copy play it, too.
+        others: the moves of the two that were left behind; an original without a copy and a fresh copy play them, too.
+        call: the method that returns a copy, and its arguments.
 
     Returns:
         What each board shows by stages. "copy after 2" shows a copy after two steps, beside "original after 2".
     """
     board, second, alone, fifth = (board_at(position, load=load) for _ in range(4))
-    twin, third, fresh = board.copy(), second.copy(), fifth.copy()
+    twin, third, fresh = (played(each, list(call)) for each in (board, second, fifth))
     found = {"original": watched(board, watch), "copy": watched(twin, watch)}
     for count, step in enumerate(steps, 1):
         for name, each in (("original", second), ("copy", twin)):
@@ -243,7 +249,8 @@ def copies(
             found[f"{name} after {count}"] = watched(each, watch)
     found |= {"original later": watched(board, watch), "copy later": watched(third, watch)}
     for name, each in (("original moved", board), ("copy moved", third), ("alone", alone), ("fresh copy moved", fresh)):
-        _try_move(each, other)
+        for step in others:
+            _try_move(each, step)
         found[name] = watched(each, watch)
     return found
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grader.confinement.boards import follow, refusals, watched
+from grader.confinement.boards import copies, follow, refusals, watched
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
 
@@ -70,3 +70,24 @@ def test_what_another_check_judges_may_be_missing():
     assert all(np.isnan(values[name]) and values[name].shape == () for name in ("score", "captures"))
     with pytest.raises(NotImplementedError):
         watched(Unwritten(), ["score"])
+
+
+class Copying(Line):
+    def for_search(self, depth_limit):
+        twin = type(self)()
+        twin.availables = list(self.availables)
+        return twin
+
+
+class Returning(Line):
+    def for_search(self, depth_limit):
+        return self
+
+
+@pytest.mark.parametrize(("board_class", "itself"), [(Copying, False), (Returning, True)])
+def test_a_method_that_returns_a_copy_is_told_from_one_that_returns_the_board_itself(board_class, itself):
+    call = ["for_search", 3]
+    shown = copies(loading(board_class), POSITION, steps=[0], others=[2], watch=["availables"], call=call)
+    seen = {name: values["availables"].tolist() for name, values in shown.items()}
+    assert seen["original"] == [0, 1, 2] and (seen["original later"] == [1, 2]) == itself
+    assert seen["alone"] == [0, 1] and (seen["original moved"] == [1]) == itself
