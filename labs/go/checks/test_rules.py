@@ -15,6 +15,7 @@ from grader.judge.support.ruling import Ruling
 from labs.go.checks.lines import (
     KO,
     LEGAL,
+    OVER,
     REASONS,
     SUICIDE,
     SUPERKO,
@@ -41,6 +42,7 @@ GAMES, COPIES, REFUSED = 32, 24, 16
 AGAIN = 8  # games that are played twice on one board
 LISTED = ("game", "game", "game", "repetition")  # families of the games in which lists of legal actions are compared
 REAL_GAMES = ("game", "repetition", "second")
+REFUSING = ((None, "game"), (OVER, "game"), (KO, "game"), (SUPERKO, "repetition"))  # what is illegal, and a family that has it
 COPIED = ("game", "shallow", "repetition", "second", "shallow", "deep")  # families of the lines on which boards are copied
 # What a check must see of the games, if the student's board does not follow them to their ends.
 LATE_MOVES, SCORES, ENDS, CAPTURES = 20, 80, 6, 10
@@ -186,15 +188,19 @@ def _copied(lines: Iterator[tuple[Case, Walk]]) -> Iterator[tuple[Walk, np.ndarr
 
 @pytest.mark.points("rules.refuses")
 def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Play an illegal action of each kind in random positions, and two off the board, one of them negative.
+    """Play an illegal action of each kind, and two off the board, one of them negative.
+
+    By turns, the position is any in the second half of a game, the end of one, or one in which a ko or superko forbids a stone.
 
     Accepts: illegal points that the board itself lists, which rules.legal judges. Also see `test_captures`.
     """
     ruling.expected = "do_move raises ValueError for an illegal action and leaves the board as it was."
     watch = ["availables", "get_current_player", "states"]
-    tally = Tally({LATE: LATE_MOVES})
-    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), REFUSED, tally, "states"):
-        ply = rng.randrange(walk.plies // 2, walk.plies + 1)
+    tally, kinds, families = Tally({LATE: LATE_MOVES}), cycle(REFUSING), cycle(REFUSING)
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families)[1], rng), REFUSED, tally, "states"):
+        wanted, _ = next(kinds)
+        having = [ply for ply in range(walk.plies + 1) if wanted in case["why"][ply]]
+        ply = rng.choice(having or range(walk.plies // 2, walk.plies + 1))
         why, listed, position = case["why"][ply], walk.listed(ply), walk.position
         taken = stones_in(walk.seen[ply])
         wrong = []
@@ -202,6 +208,8 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
             found = np.flatnonzero(why == kind).tolist()
             found = [action for action in found if (action in taken if kind == TAKEN else action not in listed)]
             wrong += [rng.choice(found)] if found else []
+            if kind == OVER and len(why) - 1 in found:
+                wrong.append(len(why) - 1)  # a pass, which some boards play before they look at what is legal
         outside = [next(action for action in numbers if action not in listed) for numbers in (count(len(why)), count(-1, -1))]
         steps, start = [*wrong, *outside], position.before(ply)
         ruling.evidence["refused"] = {**start, "illegal": steps}
