@@ -116,12 +116,17 @@ def walked(worker: Worker, position: LabPosition, *watch: str) -> Walk:
     lines, names = [list(position.moves)], ["availables", *(name for name in watch if name != "availables")]
     (reply,) = worker.call("follow", position=position.before(0), lines=lines, watch=names)
     seen, last = reply["seen"], len(reply["seen"]) - 1
-    stop = f"{position.after(last)}, the next move is legal, but do_move raised {reply['fault']}." if reply["fault"] else ""
+    stop = f"{position.after(last)}, {_call_of(position.moves[last])} raised {reply['fault']}." if reply["fault"] else ""
     for ply, step in enumerate(position.moves[: last + 1]):
         if isinstance(step, int) and step not in listed_in(seen[ply]):
             last, stop = ply, f"{position.after(ply)}, {position.name(step)} is legal, and your board does not list it."
             break
     return Walk(replace(position, moves=position.moves[:last]), tuple(seen[: last + 1]), stop)
+
+
+def _call_of(step: Step) -> str:
+    """Return what raised an exception at a step of a line of legal moves, as part of a sentence."""
+    return "the next move is legal, but do_move" if isinstance(step, int) else str(step[0])
 
 
 def listed_in(values: Values) -> list[int]:

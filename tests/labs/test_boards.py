@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grader.confinement.boards import copies, follow, refusals, watched
+from labs.support.boards import LabPosition, walked
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
 
@@ -91,3 +92,17 @@ def test_a_method_that_returns_a_copy_is_told_from_one_that_returns_the_board_it
     seen = {name: values["availables"].tolist() for name, values in shown.items()}
     assert seen["original"] == [0, 1, 2] and (seen["original later"] == [1, 2]) == itself
     assert seen["alone"] == [0, 1] and (seen["original moved"] == [1]) == itself
+
+
+@pytest.mark.parametrize(
+    ("moves", "says"),
+    [
+        ((1, ["for_search", 3]), "after the moves [1], for_search raised NameError: oh."),
+        ((1, 1), "after the moves [1], the next move is legal, but do_move raised NameError: oh."),
+    ],
+)
+def test_a_line_that_is_cut_short_says_which_call_raised(moves, says):
+    seen = [{"availables": np.array([0.0, 1.0, 2.0])}] * 2
+    worker = SimpleNamespace(call=lambda *_, **__: [{"seen": seen, "fault": "NameError: oh"}])
+    walk = walked(worker, LabPosition("made.Line", {"width": 3, "height": 1}, moves))
+    assert walk.plies == 1 and walk.stop.endswith(says)
