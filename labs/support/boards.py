@@ -255,6 +255,21 @@ def shaped(values: Values, name: str, shape: Sequence[int]) -> np.ndarray:
     return value
 
 
+def stones_in(values: Values) -> dict[int, int]:
+    """Return point -> player, as `states` of the student's board gives it; raise StudentFault if that is not such a dict."""
+    states = values["states"]
+    if states.size and (states.shape[1:] != (2,) or not np.isfinite(states).all()):
+        raise StudentFault("states must be a dict from points to players.")
+    return {int(point): int(player) for point, player in states.reshape(-1, 2)}
+
+
+def expect_last_move(values: Values, position: LabPosition, ply: int) -> None:
+    """Raise StudentFault unless `last_move` is the move before a ply of a real game, or -1 at its start."""
+    last, got = position.moves[ply - 1] if ply else -1, int(shaped(values, "last_move", ()))
+    if got != last:
+        raise StudentFault(f"{position.after(ply)}, last_move is {last}; got {got}.")
+
+
 def expect_refusal(reply: Mapping[str, Any], place: str) -> None:
     """Raise StudentFault unless do_move raised ValueError and left the board as it was.
 

@@ -198,6 +198,23 @@ def test_a_value_that_raises_costs_its_own_check_alone(what, tmp_path):
     assert set(failed) == {f"rules.{what}"}, failed
 
 
+OWN_STONES = (
+    ("if point not in self.states and", "if point not in self._chains and"),
+    ("for point, player in self.states.items():", "for point, player in [(p, c.player) for p, c in self._chains.items()]:"),
+    ("planes[3] = len(self.states)", "planes[3] = len(self._chains)"),
+    ("        self.states[move] = player\n", ""),
+)
+
+
+def test_states_that_stay_empty_cost_one_check(tmp_path):
+    board = NOGO
+    for old, new in OWN_STONES:
+        assert board.count(old) == 1
+        board = board.replace(old, new)
+    failed = graded(tmp_path, board=board)
+    assert set(failed) == {"rules.planes"} and "states must hold" in failed["rules.planes"], failed
+
+
 STUB = 'raise NotImplementedError("{file}/board.py: Board.{method}: see handout section {section}")'
 NO_SIMULATION = {
     "it is not written yet": (

@@ -10,7 +10,18 @@ import numpy as np
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.support.boards import LabPosition, Step, Tally, Values, Walk, listed_in, shaped, start_player_of, walks
+from labs.support.boards import (
+    LabPosition,
+    Step,
+    Tally,
+    Values,
+    Walk,
+    listed_in,
+    shaped,
+    start_player_of,
+    stones_in,
+    walks,
+)
 from labs.support.cases import Case
 
 BOARD = "Go.board.Board"
@@ -74,14 +85,6 @@ def plies(walk: Walk) -> Iterator[Ply]:
 def has_right_stones(case: Case, ply: Ply) -> bool:
     """Return whether `states` is right; where it is not, rules.captures finds the fault."""
     return stones_in(ply.values) == _right_stones(case["stones"][ply.number])
-
-
-def stones_in(values: Values) -> dict[int, int]:
-    """Return point -> player, as `states` of the student's board gives it; raise StudentFault if that is not such a dict."""
-    states = values["states"]
-    if states.size and (states.shape[1:] != (2,) or not np.isfinite(states).all()):
-        raise StudentFault("states must be a dict from points to players.")
-    return {int(point): int(player) for point, player in states.reshape(-1, 2)}
 
 
 def _right_stones(stones: np.ndarray) -> dict[int, int]:

@@ -32,9 +32,20 @@ from labs.go.checks.lines import (
     plies,
     says_over,
     start_of,
+)
+from labs.support.boards import (
+    LATE,
+    SECOND,
+    LabPosition,
+    Tally,
+    Walk,
+    expect_last_move,
+    expect_new_game,
+    expect_refusal,
+    line_of,
+    shaped,
     stones_in,
 )
-from labs.support.boards import LATE, SECOND, LabPosition, Tally, Walk, expect_new_game, expect_refusal, line_of, shaped
 from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
 
@@ -98,7 +109,7 @@ def test_captures(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
 
 @pytest.mark.points("rules.end")
 def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the end of the game, the winner and the side to move at every ply.
+    """Compare the end of the game, the winner, the side to move and the last move at every ply.
 
     At last, play some of the games again on the board on which they have ended: `init_board` begins a new game there.
 
@@ -106,10 +117,11 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """
     ruling.expected = "Two passes in a row end the game, and the score decides it."
     tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
-    watch, ended = ("game_end", "get_current_player", "score?"), list[LabPosition]()
+    watch, ended = ("game_end", "get_current_player", "score?", "last_move"), list[LabPosition]()
     for case, walk in followed_lines(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply in plies(walk):
             expect_end(ply, case)
+            expect_last_move(ply.values, walk.position, ply.number)
             tally.found["ends"] += int(case["ends"][ply.number][0])
         ended.append(walk.position)
     for position in ended[:AGAIN]:

@@ -19,11 +19,13 @@ from labs.support.boards import (
     LabPosition,
     Tally,
     Values,
+    expect_last_move,
     expect_new_game,
     expect_refusal,
     line_of,
     listed_in,
     shaped,
+    stones_in,
 )
 from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
@@ -149,16 +151,19 @@ def _expect_consistent_end(place: str, name: str, got: np.ndarray, listed: list[
 
 @pytest.mark.points("rules.planes")
 def test_planes(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the feature planes at every ply.
+    """Compare the feature planes at every ply, and what `states` and `last_move` say of the same.
 
-    Accepts: games that a board follows only in part, because it does not list a legal move, which rules.legal judges.
+    Accepts: entries of 0 in `states` for points without a stone; games that a board follows only in part, because it does not
+    list a legal move, which rules.legal judges.
     """
     ruling.expected = "current_state gives the four planes of section 2.3 at every ply."
-    tally = Tally({LATE: LATE_MOVES})
-    for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, "current_state"):
+    tally, watch = Tally({LATE: LATE_MOVES}), ("current_state", "get_current_player", "states", "last_move")
+    for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply, values in enumerate(walk.seen):
-            right = case["planes"][ply].astype(float)
-            _expect_planes(walk.position.after(ply), shaped(values, "current_state", right.shape), right)
+            right, place = case["planes"][ply].astype(float), walk.position.after(ply)
+            _expect_planes(place, shaped(values, "current_state", right.shape), right)
+            _expect_stones(place, values, right)
+            expect_last_move(values, walk.position, ply)
     ruling.seen = f"The same planes at every ply of {GAMES} games."
 
 
@@ -175,6 +180,14 @@ def _expect_planes(place: str, got: np.ndarray, right: np.ndarray) -> None:
         f"{place}, plane {number} ({PLANES[number]}) is wrong: it sums to {got[number].sum():g}, ours to "
         f"{right[number].sum():g}, and they differ at {int((got[number] != right[number]).sum())} points."
     )
+
+
+def _expect_stones(place: str, values: Values, planes: np.ndarray) -> None:
+    """Raise StudentFault unless `states` holds the stones of the planes; rules.end judges which player is to move."""
+    side, (own, other) = int(shaped(values, "get_current_player", ())), planes[:2, ::-1].reshape(2, -1)
+    right = {int(point): side if own[point] else 3 - side for point in np.flatnonzero(own + other)}
+    if {point: player for point, player in stones_in(values).items() if player} != right:
+        raise StudentFault(f"{place}, states must hold the {len(right)} stones on the board, as a dict point -> player.")
 
 
 @pytest.mark.points("rules.copy")
