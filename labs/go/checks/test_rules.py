@@ -207,7 +207,7 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     Accepts: illegal points that the board itself lists, which rules.legal judges. Also see `test_captures`.
     """
     ruling.expected = "do_move raises ValueError for an illegal action and leaves the board as it was."
-    watch = ["availables", "get_current_player", "states"]
+    watch = ["availables", "get_current_player", "states", "captures?", "last_move?", "game_end?", "score?"]
     tally, kinds, families = Tally({LATE: LATE_MOVES}), cycle(REFUSING), cycle(REFUSING)
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families)[1], rng), REFUSED, tally, "states"):
         wanted, _ = next(kinds)

@@ -211,7 +211,7 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     Accepts: captures and suicides that the board itself lists, which rules.legal judges. Also see `test_planes`.
     """
     ruling.expected = "do_move raises ValueError for an illegal move and leaves the board as it was."
-    watch = ["availables", "get_current_player", "states"]
+    watch = ["availables", "get_current_player", "states", "last_move?", "current_state?"]
     for case, walk in followed_games(worker, ruling, lambda: cases.draw("game", rng), REFUSED, Tally({LATE: LATE_MOVES})):
         plies = rng.randrange(walk.plies // 2, walk.plies + 1)
         why, listed, position = case["why"][plies], walk.listed(plies), walk.position
