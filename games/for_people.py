@@ -128,7 +128,7 @@ class NoGoForPeople(OnCrossings):
 
     def of_file(self, root: Mapping[str, list[str]], width: int, height: int) -> Self:
         """See GameForPeople."""
-        if root.get("RU") != [NOGO_IN_SGF]:
+        if not _is_nogo(root):
             raise UsageError(f"expected a game of NoGo, whose files say RU[{NOGO_IN_SGF}]; this file holds another game")
         self._expect_size(width, height)
         return self.__class__(NoGoRules(width, height))
@@ -196,7 +196,7 @@ class GoForPeople(OnCrossings):
 
     def of_file(self, root: Mapping[str, list[str]], width: int, height: int) -> Self:
         """See GameForPeople; a file without a komi is taken to have this one."""
-        if root.get("GM", ["1"]) != ["1"] or root.get("RU") == [NOGO_IN_SGF]:
+        if root.get("GM", ["1"]) != ["1"] or _is_nogo(root):
             raise UsageError("expected a game of Go, whose files say GM[1]; this file holds another game")
         self._expect_size(width, height)
         text = root.get("KM", [f"{self.rules.komi:g}"])[0]
@@ -211,6 +211,11 @@ class GoForPeople(OnCrossings):
         if size is not None or self.rules.komi == other.rules.komi:
             return size
         return "other_komi", {"wanted": f"{self.rules.komi:g}", "found": f"{other.rules.komi:g}"}
+
+
+def _is_nogo(root: Mapping[str, list[str]]) -> bool:
+    """Return whether the root node of an SGF file names the rules of NoGo, in any case."""
+    return root.get("RU", [""])[0].lower() == NOGO_IN_SGF.lower()
 
 
 def game_for_people(name: str, size: int, komi: float | None) -> NoGoForPeople | GoForPeople:

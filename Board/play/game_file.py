@@ -20,6 +20,7 @@ from common.harmless_text import on_screen
 from common.sgf import MOST_CHARACTERS, Node, main_line, write_node
 
 Action = int | str
+DEFAULT_GO_SIZE = "19"  # which a file of Go need not name
 LARGEST = 26  # SGF names a column or row by one small letter
 OLD_PASS = 19  # up to this size, `tt` is how files of SGF 3 write a pass
 SAVED_GAMES = Path("saved_games")  # where games and pictures are saved, in the folder the program was started in
@@ -135,7 +136,7 @@ def game_file(game: GameForPeople, actions: Sequence[Action], black: str, white:
 
 
 def _size(root: Node) -> tuple[int, int]:
-    text = _first(root, "SZ")
+    text = _first(root, "SZ") or (DEFAULT_GO_SIZE if _first(root, "GM") == "1" else "")
     found = re.fullmatch(r"(\d{1,2})(?::(\d{1,2}))?", text.strip())
     width, height = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not (1 <= width <= LARGEST and 1 <= height <= LARGEST):

@@ -127,21 +127,37 @@ def played(board: Any, step: int | list[Any]) -> Any:
 
 
 def watched(board: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the values of these attributes, or of these methods without arguments, as arrays of numbers.
+    """Return the values of these attributes, or of these methods without arguments, as new arrays of numbers.
+
+    A board may fill one array again and again, so its values are copied.
+
+    Args:
+        names: a check adds `?` to the names that another check judges. Such a value is nan if the board cannot give it, so that
+            the mistake costs points only there.
 
     Raises:
         ValueError: a value is not a number, a sequence or an array of numbers, or a dict from numbers to numbers.
     """
     found = {}
     for name in names:
-        value = getattr(board, name)
-        value = value() if callable(value) else value
-        items = sorted(value.items()) if isinstance(value, dict) else value
+        key = name.removesuffix("?")
         try:
-            found[name] = np.asarray(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error
+            found[key] = _numbers(board, key)
+        except Exception:  # NotImplementedError as well
+            if key == name:
+                raise
+            found[key] = np.array(np.nan)
     return found
+
+
+def _numbers(board: Any, name: str) -> np.ndarray:
+    value = getattr(board, name)
+    value = value() if callable(value) else value
+    items = sorted(value.items()) if isinstance(value, dict) else value
+    try:
+        return np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error
 
 
 def _listed(value: Any) -> Any:
@@ -207,19 +223,25 @@ def play_on(load: LoadModule, position: dict[str, Any], plies: int, seed: int, w
 
 
 def copies(
-    load: LoadModule, position: dict[str, Any], steps: Sequence[int], other: int, watch: Sequence[str]
+    load: LoadModule,
+    position: dict[str, Any],
+    steps: Sequence[int],
+    others: Sequence[int],
+    watch: Sequence[str],
+    call: Sequence[Any] = ("copy",),
 ) -> dict[str, dict[str, np.ndarray]]:
     """Play on with a copy, and with the original of another copy; then move with the two that were left behind.
 
     Args:
         steps: the moves of the first two.
-        other: the move of the two that were left behind; an original without a copy and a fresh copy play it, too.
+        others: the moves of the two that were left behind; an original without a copy and a fresh copy play them, too.
+        call: the method that returns a copy, and its arguments.
 
     Returns:
         What each board shows by stages. "copy after 2" shows a copy after two steps, beside "original after 2".
     """
     board, second, alone, fifth = (board_at(position, load=load) for _ in range(4))
-    twin, third, fresh = board.copy(), second.copy(), fifth.copy()
+    twin, third, fresh = (played(each, list(call)) for each in (board, second, fifth))
     found = {"original": watched(board, watch), "copy": watched(twin, watch)}
     for count, step in enumerate(steps, 1):
         for name, each in (("original", second), ("copy", twin)):
@@ -227,7 +249,8 @@ def copies(
             found[f"{name} after {count}"] = watched(each, watch)
     found |= {"original later": watched(board, watch), "copy later": watched(third, watch)}
     for name, each in (("original moved", board), ("copy moved", third), ("alone", alone), ("fresh copy moved", fresh)):
-        _try_move(each, other)
+        for step in others:
+            _try_move(each, step)
         found[name] = watched(each, watch)
     return found
 
@@ -243,7 +266,12 @@ def _try_move(board: Any, move: int) -> None:
 
 
 def refusals(load: LoadModule, position: dict[str, Any], steps: Sequence[int], watch: Sequence[str]) -> list[dict[str, Any]]:
-    """Play each move on a board of its own; return the name of the exception, if any, and the values before and after it."""
+    """Play each move on a board of its own.
+
+    Returns:
+        For each move the name of the exception, if any (`ValueError` for its subclasses, too), and the watched values before
+        and after the move.
+    """
     found = []
     for step in steps:
         board = board_at(position, load=load)
@@ -253,7 +281,7 @@ def refusals(load: LoadModule, position: dict[str, Any], steps: Sequence[int], w
         except NotImplementedError:
             raise
         except Exception as error:
-            raised = type(error).__name__
+            raised = "ValueError" if isinstance(error, ValueError) else type(error).__name__
         found.append({"raised": raised, "before": before, "after": watched(board, watch)})
     return found
 

@@ -166,11 +166,11 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     roots = watch_roots(mcts)
     if hasattr(player, "set_player_ind"):
         player.set_player_ind(board.get_current_player())
-    before = list(board.states.items())
+    before = dict(board.states.items())  # in any order: a search that undoes its moves puts captured stones back at the end
     try:
         move, probs = player.get_action(board, is_selfplay, 0)
     finally:
-        if list(board.states.items()) != before:
+        if dict(board.states.items()) != before:
             raise ValueError("get_action changes the board that it was given, which must stay as it is")
     if player.mcts is not mcts:  # get_action has begun with a new MCTS
         roots.append((player.mcts._root, 0.0))

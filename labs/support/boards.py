@@ -116,12 +116,17 @@ def walked(worker: Worker, position: LabPosition, *watch: str) -> Walk:
     lines, names = [list(position.moves)], ["availables", *(name for name in watch if name != "availables")]
     (reply,) = worker.call("follow", position=position.before(0), lines=lines, watch=names)
     seen, last = reply["seen"], len(reply["seen"]) - 1
-    stop = f"{position.after(last)}, the next move is legal, but do_move raised {reply['fault']}." if reply["fault"] else ""
+    stop = f"{position.after(last)}, {_call_of(position.moves[last])} raised {reply['fault']}." if reply["fault"] else ""
     for ply, step in enumerate(position.moves[: last + 1]):
         if isinstance(step, int) and step not in listed_in(seen[ply]):
             last, stop = ply, f"{position.after(ply)}, {position.name(step)} is legal, and your board does not list it."
             break
     return Walk(replace(position, moves=position.moves[:last]), tuple(seen[: last + 1]), stop)
+
+
+def _call_of(step: Step) -> str:
+    """Return what raised an exception at a step of a line of legal moves, as part of a sentence."""
+    return "the next move is legal, but do_move" if isinstance(step, int) else str(step[0])
 
 
 def listed_in(values: Values) -> list[int]:
@@ -220,7 +225,7 @@ def expect_new_game(worker: Worker, line: LabPosition, watch: Sequence[str]) -> 
     except StudentFault as fault:
         raise StudentFault(f"{line.after(0)}, {begins} fails: {fault}") from fault
     for ply, (right, got) in enumerate(zip(new["seen"], used["seen"], strict=False)):
-        for name in watch:
+        for name in right:
             if not np.array_equal(right[name], got[name], equal_nan=True):
                 raise StudentFault(
                     f"{line.after(ply)}, {name} differs from that of a new board if {begins} has begun the game."
@@ -248,6 +253,21 @@ def shaped(values: Values, name: str, shape: Sequence[int]) -> np.ndarray:
     if not np.isfinite(value).all():
         raise StudentFault(f"{name} gives something that is not a finite number, such as None.")
     return value
+
+
+def stones_in(values: Values) -> dict[int, int]:
+    """Return point -> player, as `states` of the student's board gives it; raise StudentFault if that is not such a dict."""
+    states = values["states"]
+    if states.size and (states.shape[1:] != (2,) or not np.isfinite(states).all()):
+        raise StudentFault("states must be a dict from points to players.")
+    return {int(point): int(player) for point, player in states.reshape(-1, 2)}
+
+
+def expect_last_move(values: Values, position: LabPosition, ply: int) -> None:
+    """Raise StudentFault unless `last_move` is the move before a ply of a real game, or -1 at its start."""
+    last, got = position.moves[ply - 1] if ply else -1, int(shaped(values, "last_move", ()))
+    if got != last:
+        raise StudentFault(f"{position.after(ply)}, last_move is {last}; got {got}.")
 
 
 def expect_refusal(reply: Mapping[str, Any], place: str) -> None:

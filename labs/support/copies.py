@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def judge_copies(
         if not steps:
             continue
         others = [move for move in np.flatnonzero(legal[ply]).tolist() if move in listed and move not in steps]
-        shown = worker.call("copies", position=start, steps=steps, other=rng.choice(others or steps[:1]), watch=watch)
+        shown = worker.call("copies", position=start, steps=steps, others=[rng.choice(others or steps[:1])], watch=watch)
         place = walk.position.after(ply)
         _expect_equal(place, shown, len(steps))
         _expect_apart(place, shown)
@@ -69,6 +70,30 @@ def _expect_apart(place: str, shown: Mapping[str, Values]) -> None:
     for first, second, words in PAIRS:
         if name := _difference(shown[first], shown[second]):
             raise StudentFault(f"{place}, {words} {name}. {SHARED}")
+
+
+def changed_by(
+    worker: Worker,
+    position: Mapping[str, Any],
+    call: Sequence[Any],
+    *,
+    steps: Sequence[int],
+    others: Sequence[int],
+    watch: Sequence[str],
+) -> str:
+    """Return what a method that returns a copy, and moves on that copy, change on the board itself; empty if nothing.
+
+    Args:
+        call: the method and its arguments.
+        steps: the moves on the copy.
+        others: moves on the board itself, and on one without a copy.
+        watch: see `grader.confinement.boards.watched`.
+
+    Returns:
+        The name of a value that differs.
+    """
+    shown = worker.call("copies", position=position, call=call, steps=steps, others=others, watch=watch)
+    return _difference(shown["original"], shown["original later"]) or _difference(shown["alone"], shown["original moved"])
 
 
 def _difference(first: Values, second: Values) -> str:

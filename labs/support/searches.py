@@ -92,9 +92,10 @@ def judge_searches(
         try:
             judge(position, case)
         except StudentFault as fault:
-            if str(fault).startswith(NOT_WRITTEN) or not (mistake := _mistake(worker, position)):
+            if str(fault).startswith(f"{NOT_WRITTEN} AlphaZero/") or not (mistake := _mistake(worker, position)):
                 raise
-            if 2 * walked(worker, place).plies < len(place.moves):
+            game = _game_before(place)
+            if 2 * walked(worker, game).plies < len(game.moves):
                 unreached = mistake
                 continue
             _judge_alone(replace(position, given=True), case, judge)
@@ -116,6 +117,9 @@ def _mistake(worker: Worker, searched: Searched) -> str:
     """Return where the student's board goes wrong in this position or after it, as a sentence; empty if it does not.
 
     The lines are played on copies of one board, as a search plays them.
+
+    Raises:
+        StudentFault: not even the game before can be played, because the board lacks something that is not written yet.
     """
     lines = [*_lines(searched.table), []]  # at the end, the first position again
     try:
@@ -123,7 +127,7 @@ def _mistake(worker: Worker, searched: Searched) -> str:
             "follow", position=searched.place.to_json(), lines=lines, watch=[*RULES, "states"], on_copies=True
         )
     except StudentFault as fault:
-        return walked(worker, searched.place).stop or str(fault)
+        return walked(worker, _game_before(searched.place)).stop or str(fault)
     for line, reply in zip(lines, replies, strict=True):
         board, position = searched.board(), searched.place
         for move in line:
@@ -141,6 +145,11 @@ def _mistake(worker: Worker, searched: Searched) -> str:
         if wrong := [name for name, value in right.items() if not np.array_equal(got[name], np.asarray(value, dtype=float))]:
             return f"{place}, a copy of your board is wrong in {wrong[0]}."
     return ""
+
+
+def _game_before(place: LabPosition) -> LabPosition:
+    """Return the position without calls of methods, such as the one that begins a simulation."""
+    return replace(place, moves=tuple(step for step in place.moves if isinstance(step, int)))
 
 
 def _lines(table: Mapping[str, np.ndarray]) -> list[list[int]]:

@@ -87,6 +87,16 @@ def test_a_file_with_another_size_or_komi_differs():
             from_text(f"(;GM[1]SZ[5]KM[{komi}])", GO)
 
 
+def test_a_file_of_go_without_a_size_is_of_19x19_as_in_sgf():
+    assert from_text("(;GM[1];B[aa])", GO).played.width == from_text("(;GM[1]RU[NoGo];B[aa])", NOGO).played.height == 19
+
+
+def test_the_rules_of_nogo_are_named_in_any_case():
+    assert from_text("(;GM[1]RU[nogo]SZ[5])", NOGO).played == NOGO
+    with pytest.raises(UsageError, match="expected a game of Go"):
+        from_text("(;GM[1]RU[nogo]SZ[5])", GO)
+
+
 @pytest.mark.parametrize(("game", "heading"), [(GO, "GM[1]KM[7.5]"), (NOGO, "GM[1]RU[NoGo]")])
 def test_a_file_with_more_columns_than_have_names_is_refused_for_its_size(game, heading):
     with pytest.raises(UsageError, match="expected a board of 1 to 25 columns and at least one row; got width 26, height 26"):

@@ -42,6 +42,11 @@ def test_a_worker_answers_one_question_after_the_other_from_the_same_process(wor
     assert [choose(asked) for _ in range(3)] == [[1], [2], [3]]
 
 
+def test_a_search_may_put_stones_back_in_another_order_and_must_not_change_them(worker):
+    assert choose(worker("board.states[0] = board.states.pop(0)")) == [1]
+    assert "changes the board" in fault(worker("board.states[0] = 2"))
+
+
 @pytest.mark.machine
 def test_a_closed_worker_starts_anew_when_it_is_asked_again(worker):
     asked = worker()

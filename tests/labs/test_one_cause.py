@@ -178,9 +178,63 @@ def test_cases_hold_what_their_families_promise():
             assert families.FAMILIES["second"](Random(number))["players"][0] == 2
 
 
-def test_a_missing_simulation_costs_the_checks_of_go_rules_nothing(tmp_path):
-    old = "        twin = self.copy()\n"
+RAISING = {
+    "planes": (
+        "nogo",
+        "planes[plane, self.height - 1 - point // self.width, point % self.width]",
+        "planes[plane, point % self.width, self.height - 1 - point // self.width]",
+    ),
+    "score": ("go", "owner = touched.pop() if len(touched) == 1 else 0", "owner = touched.pop() if len(touched) != 2 else 0"),
+}
+
+
+@pytest.mark.parametrize("what", RAISING)
+def test_a_value_that_raises_costs_its_own_check_alone(what, tmp_path):
+    """Rows and columns are mixed up, an IndexError on wide boards; and an empty board touches nobody, a KeyError."""
+    lab, old, new = RAISING[what]
+    board = {"nogo": NOGO, "go": GO}[lab]
+    assert board.count(old) == 1
+    failed = graded(tmp_path, lab=lab, board=board.replace(old, new))
+    assert set(failed) == {f"rules.{what}"}, failed
+
+
+OWN_STONES = (
+    ("if point not in self.states and", "if point not in self._chains and"),
+    ("for point, player in self.states.items():", "for point, player in [(p, c.player) for p, c in self._chains.items()]:"),
+    ("planes[3] = len(self.states)", "planes[3] = len(self._chains)"),
+    ("        self.states[move] = player\n", ""),
+)
+
+
+def test_states_that_stay_empty_cost_one_check(tmp_path):
+    board = NOGO
+    for old, new in OWN_STONES:
+        assert board.count(old) == 1
+        board = board.replace(old, new)
+    failed = graded(tmp_path, board=board)
+    assert set(failed) == {"rules.planes"} and "states must hold" in failed["rules.planes"], failed
+
+
+STUB = 'raise NotImplementedError("{file}/board.py: Board.{method}: see handout section {section}")'
+NO_SIMULATION = {
+    "it is not written yet": (
+        "        twin = self.copy()\n",
+        f"        {STUB.format(file='Go', method='for_search', section='3.2')}\n",
+    ),
+    "it returns nothing": ("        twin.availables = twin._legal_actions()\n        return twin\n", ""),
+}
+
+
+@pytest.mark.parametrize("how", NO_SIMULATION)
+def test_a_missing_simulation_costs_neither_the_rules_nor_the_search(how, tmp_path):
+    old, new = NO_SIMULATION[how]
     assert GO.count(old) == 1
-    failed = graded(tmp_path, lab="go", board=GO.replace(old, '        raise NotImplementedError("Go/board.py: for_search")\n'))
-    assert {check for check in failed if check.startswith("rules.")} == set(), failed
-    assert {"simulation.double_pass", "simulation.depth"} <= set(failed)
+    failed = graded(tmp_path, lab="go", board=GO.replace(old, new))
+    assert set(failed) == {"simulation.double_pass", "simulation.depth"}, failed
+
+
+def test_a_missing_copy_costs_the_search_nothing(tmp_path):
+    old, new = "        twin = Board.__new__(Board)\n", f"        {STUB.format(file='NoGo', method='copy', section='2.4')}\n"
+    assert NOGO.count(old) == 1
+    failed = graded(tmp_path, board=NOGO.replace(old, new))
+    assert set(failed) == {"rules.copy"} and failed["rules.copy"].startswith("Not written yet"), failed

@@ -10,7 +10,18 @@ import numpy as np
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.support.boards import LabPosition, Step, Tally, Values, Walk, listed_in, shaped, start_player_of, walks
+from labs.support.boards import (
+    LabPosition,
+    Step,
+    Tally,
+    Values,
+    Walk,
+    listed_in,
+    shaped,
+    start_player_of,
+    stones_in,
+    walks,
+)
 from labs.support.cases import Case
 
 BOARD = "Go.board.Board"
@@ -76,14 +87,6 @@ def has_right_stones(case: Case, ply: Ply) -> bool:
     return stones_in(ply.values) == _right_stones(case["stones"][ply.number])
 
 
-def stones_in(values: Values) -> dict[int, int]:
-    """Return point -> player, as `states` of the student's board gives it; raise StudentFault if that is not such a dict."""
-    states = values["states"]
-    if states.size and (states.shape[1:] != (2,) or not np.isfinite(states).all()):
-        raise StudentFault("states must be a dict from points to players.")
-    return {int(point): int(player) for point, player in states.reshape(-1, 2)}
-
-
 def _right_stones(stones: np.ndarray) -> dict[int, int]:
     return {int(point): int(stones[point]) for point in np.flatnonzero(stones)}
 
@@ -134,8 +137,9 @@ def expect_end(ply: Ply, case: Case, *, scored: bool = True) -> None:
         raise StudentFault(f"{ply.place}, the game goes on; game_end says that it is over.")
     if over and not got_over:
         raise StudentFault(f"{ply.place}, the game is over; game_end says that it goes on.")
-    by_own_score = over and scored and got_winner == _winner_by(float(shaped(ply.values, "score", ())), case)
-    if got_winner != winner and not by_own_score:
+    own = ply.values["score"]
+    by_own_score = scored and own.shape == () and np.isfinite(own) and got_winner == _winner_by(float(own), case)
+    if got_winner != winner and not (over and by_own_score):
         score = float(case["scores"][ply.number])
         result = "nobody has won" if winner == -1 else f"player {winner} has won"
         raise StudentFault(f"{ply.place}, {result} (score for black {score:+g}); game_end gives {got_winner}.")

@@ -15,6 +15,7 @@ from grader.judge.support.ruling import Ruling
 from labs.go.checks.lines import (
     KO,
     LEGAL,
+    OVER,
     REASONS,
     SUICIDE,
     SUPERKO,
@@ -31,9 +32,20 @@ from labs.go.checks.lines import (
     plies,
     says_over,
     start_of,
+)
+from labs.support.boards import (
+    LATE,
+    SECOND,
+    LabPosition,
+    Tally,
+    Walk,
+    expect_last_move,
+    expect_new_game,
+    expect_refusal,
+    line_of,
+    shaped,
     stones_in,
 )
-from labs.support.boards import LATE, SECOND, LabPosition, Tally, Walk, expect_new_game, expect_refusal, line_of, shaped
 from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
 
@@ -41,6 +53,7 @@ GAMES, COPIES, REFUSED = 32, 24, 16
 AGAIN = 8  # games that are played twice on one board
 LISTED = ("game", "game", "game", "repetition")  # families of the games in which lists of legal actions are compared
 REAL_GAMES = ("game", "repetition", "second")
+REFUSING = ((None, "game"), (OVER, "game"), (KO, "game"), (SUPERKO, "repetition"))  # what is illegal, and a family that has it
 COPIED = ("game", "shallow", "repetition", "second", "shallow", "deep")  # families of the lines on which boards are copied
 # What a check must see of the games, if the student's board does not follow them to their ends.
 LATE_MOVES, SCORES, ENDS, CAPTURES = 20, 80, 6, 10
@@ -56,7 +69,7 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     """
     ruling.expected = "availables lists exactly the legal points and the pass, at every ply of random games."
     tally, families = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())}), cycle(LISTED)
-    watch = ("game_end", "states")
+    watch = ("game_end?", "states")
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), GAMES, tally, *watch):
         for ply in plies(walk):
             over = says_over(ply)
@@ -96,7 +109,7 @@ def test_captures(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
 
 @pytest.mark.points("rules.end")
 def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the end of the game, the winner and the side to move at every ply.
+    """Compare the end of the game, the winner, the side to move and the last move at every ply.
 
     At last, play some of the games again on the board on which they have ended: `init_board` begins a new game there.
 
@@ -104,14 +117,15 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """
     ruling.expected = "Two passes in a row end the game, and the score decides it."
     tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
-    watch, ended = ("game_end", "get_current_player", "score"), list[LabPosition]()
+    watch, ended = ("game_end", "get_current_player", "score?", "last_move"), list[LabPosition]()
     for case, walk in followed_lines(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply in plies(walk):
             expect_end(ply, case)
+            expect_last_move(ply.values, walk.position, ply.number)
             tally.found["ends"] += int(case["ends"][ply.number][0])
         ended.append(walk.position)
     for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", *watch, "states", "captures"))
+        expect_new_game(worker, position, ("availables", *watch, "states", "captures?"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
@@ -154,7 +168,7 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     Accepts: a board without `for_search`, whose simulations the next checks judge. Also see `test_captures`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
-    watch = ["availables", "game_end", "get_current_player", "score", "states", "captures"]
+    watch = ["availables", "game_end?", "get_current_player", "score?", "states", "captures?"]
     families = cycle(COPIED if _can_simulate(worker, cases.draw("deep", rng)) else REAL_GAMES)
     lines = followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), COPIES, Tally({LATE: LATE_MOVES}))
     judge_copies(worker, ruling, rng, _copied(lines), watch)
@@ -186,15 +200,19 @@ def _copied(lines: Iterator[tuple[Case, Walk]]) -> Iterator[tuple[Walk, np.ndarr
 
 @pytest.mark.points("rules.refuses")
 def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Play an illegal action of each kind in random positions, and two off the board, one of them negative.
+    """Play an illegal action of each kind, and two off the board, one of them negative.
+
+    By turns, the position is any in the second half of a game, the end of one, or one in which a ko or superko forbids a stone.
 
     Accepts: illegal points that the board itself lists, which rules.legal judges. Also see `test_captures`.
     """
     ruling.expected = "do_move raises ValueError for an illegal action and leaves the board as it was."
-    watch = ["availables", "get_current_player", "states"]
-    tally = Tally({LATE: LATE_MOVES})
-    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), REFUSED, tally, "states"):
-        ply = rng.randrange(walk.plies // 2, walk.plies + 1)
+    watch = ["availables", "get_current_player", "states", "captures?", "last_move?", "game_end?", "score?"]
+    tally, kinds, families = Tally({LATE: LATE_MOVES}), cycle(REFUSING), cycle(REFUSING)
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families)[1], rng), REFUSED, tally, "states"):
+        wanted, _ = next(kinds)
+        having = [ply for ply in range(walk.plies + 1) if wanted in case["why"][ply]]
+        ply = rng.choice(having or range(walk.plies // 2, walk.plies + 1))
         why, listed, position = case["why"][ply], walk.listed(ply), walk.position
         taken = stones_in(walk.seen[ply])
         wrong = []
@@ -202,6 +220,8 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
             found = np.flatnonzero(why == kind).tolist()
             found = [action for action in found if (action in taken if kind == TAKEN else action not in listed)]
             wrong += [rng.choice(found)] if found else []
+            if kind == OVER and len(why) - 1 in found:
+                wrong.append(len(why) - 1)  # a pass, which some boards play before they look at what is legal
         outside = [next(action for action in numbers if action not in listed) for numbers in (count(len(why)), count(-1, -1))]
         steps, start = [*wrong, *outside], position.before(ply)
         ruling.evidence["refused"] = {**start, "illegal": steps}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import cycle
+from itertools import cycle, takewhile
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,13 +27,14 @@ from labs.go.checks.lines import (
 )
 from labs.support.boards import LabPosition, Tally, Walk, line_of
 from labs.support.cases import Case, Cases
+from labs.support.copies import changed_by
 from labs.support.searches import Searched, expect_right_move, expect_sound_search, judge_searches
 
 LINES, TREES, LAST_WORDS = 32, 5, 5
 DEEP = ("deep", "last", "deep", "ko")  # families of the simulations in which two passes are judged
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
 TAKEN_BACK, ENDED, AT_THE_LIMIT = "pairs of passes that are taken back", "pairs of passes that end the game", "depth limits"
-RULES = ("availables", "game_end", "get_current_player", "score")
+RULES = ("availables", "game_end", "get_current_player", "score?")
 
 
 @pytest.mark.points("simulation.double_pass")
@@ -49,14 +51,20 @@ def test_double_pass(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) 
 
 @pytest.mark.points("simulation.depth")
 def test_depth(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Simulations that reach the depth limit; see `test_double_pass` for a board that breaks the rules."""
+    """Simulations that reach the depth limit, and that leave the board of the real game as it was.
+
+    Accepts: see `test_double_pass` for a board that breaks the rules, and `_expect_games_left_alone` for one whose `copy` does.
+    """
     ruling.expected = "A simulation that reaches the depth limit is a draw; each action counts, passes included."
-    _expect_lines(worker, ruling, lambda: cases.draw("shallow", rng), Tally({AT_THE_LIMIT: 1}))
+    lines = _expect_lines(worker, ruling, lambda: cases.draw("shallow", rng), Tally({AT_THE_LIMIT: 1}))
+    _expect_games_left_alone(worker, ruling, lines)
     ruling.seen = f"The same ends in {LINES} simulations."
 
 
-def _expect_lines(worker: Worker, ruling: Ruling, draw: Callable[[], Case], tally: Tally) -> None:
+def _expect_lines(worker: Worker, ruling: Ruling, draw: Callable[[], Case], tally: Tally) -> list[tuple[Case, Walk]]:
+    lines = []
     for case, walk in followed_lines(worker, ruling, draw, LINES, tally, *RULES):
+        lines.append((case, walk))
         for ply in plies(walk):
             if ply.number > int(case["begin"]):
                 try:
@@ -66,6 +74,39 @@ def _expect_lines(worker: Worker, ruling: Ruling, draw: Callable[[], Case], tall
                         raise
                     tally.cut(str(fault))
                     break
+    return lines
+
+
+def _expect_games_left_alone(worker: Worker, ruling: Ruling, lines: Sequence[tuple[Case, Walk]]) -> None:
+    """Raise StudentFault if a simulation shows on the board on which for_search was called.
+
+    If moves on a copy show on their original, too, for_search is only as good as `copy`, which rules.copy judges.
+    """
+    begun = [(case, walk) for case, walk in lines if walk.plies > int(case["begin"])]
+    for case, walk in begun:
+        if name := _shown_by(worker, case, walk, ["for_search", int(case["depth"])]):
+            if any(_shown_by(worker, *line, ["copy"]) for line in begun):
+                return
+            ruling.evidence["line"] = walk.position.to_json()
+            place = walk.position.after(int(case["begin"]))
+            raise StudentFault(
+                f"{place}, for_search, or what is played on the board that it returns, changes {name} of the board itself. "
+                "It returns a copy."
+            )
+
+
+def _shown_by(worker: Worker, case: Case, walk: Walk, call: Sequence[Any]) -> str:
+    """Return what a call and the stones that follow it change on the board of the real game; empty if nothing.
+
+    Two passes on that board show whether it still plays by the rules of a real game.
+    """
+    begin, two_passes = int(case["begin"]), [int(case["size"].prod())] * 2
+    steps = list(takewhile(lambda action: not is_pass(case, action), walk.next_moves(begin + 1, walk.plies)))
+    watch = [*RULES, "states", "captures?"]
+    try:
+        return changed_by(worker, walk.position.before(begin), call, steps=steps, others=two_passes, watch=watch)
+    except StudentFault:
+        return ""  # a method that raises is judged where it must return something
 
 
 def _expect_ply(case: Case, walk: Walk, ply: Ply, tally: Tally) -> None:

@@ -19,11 +19,13 @@ from labs.support.boards import (
     LabPosition,
     Tally,
     Values,
+    expect_last_move,
     expect_new_game,
     expect_refusal,
     line_of,
     listed_in,
     shaped,
+    stones_in,
 )
 from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
@@ -122,7 +124,7 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             tally.cut(f"{position.after(len(shown) - 1)}, it still lists moves.")
         ended.append(walk.position)
     for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", "get_current_player", "current_state", "states"))
+        expect_new_game(worker, position, ("availables", "get_current_player", "current_state?", "states"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
@@ -149,16 +151,19 @@ def _expect_consistent_end(place: str, name: str, got: np.ndarray, listed: list[
 
 @pytest.mark.points("rules.planes")
 def test_planes(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the feature planes at every ply.
+    """Compare the feature planes at every ply, and what `states` and `last_move` say of the same.
 
-    Accepts: games that a board follows only in part, because it does not list a legal move, which rules.legal judges.
+    Accepts: entries of 0 in `states` for points without a stone; games that a board follows only in part, because it does not
+    list a legal move, which rules.legal judges.
     """
     ruling.expected = "current_state gives the four planes of section 2.3 at every ply."
-    tally = Tally({LATE: LATE_MOVES})
-    for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, "current_state"):
+    tally, watch = Tally({LATE: LATE_MOVES}), ("current_state", "get_current_player", "states", "last_move")
+    for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply, values in enumerate(walk.seen):
-            right = case["planes"][ply].astype(float)
-            _expect_planes(walk.position.after(ply), shaped(values, "current_state", right.shape), right)
+            right, place = case["planes"][ply].astype(float), walk.position.after(ply)
+            _expect_planes(place, shaped(values, "current_state", right.shape), right)
+            _expect_stones(place, values, right)
+            expect_last_move(values, walk.position, ply)
     ruling.seen = f"The same planes at every ply of {GAMES} games."
 
 
@@ -177,6 +182,14 @@ def _expect_planes(place: str, got: np.ndarray, right: np.ndarray) -> None:
     )
 
 
+def _expect_stones(place: str, values: Values, planes: np.ndarray) -> None:
+    """Raise StudentFault unless `states` holds the stones of the planes; rules.end judges which player is to move."""
+    side, (own, other) = int(shaped(values, "get_current_player", ())), planes[:2, ::-1].reshape(2, -1)
+    right = {int(point): side if own[point] else 3 - side for point in np.flatnonzero(own + other)}
+    if {point: player for point, player in stones_in(values).items() if player} != right:
+        raise StudentFault(f"{place}, states must hold the {len(right)} stones on the board, as a dict point -> player.")
+
+
 @pytest.mark.points("rules.copy")
 def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """Move on a copy, and on the original of another copy; neither may show on the other board.
@@ -184,7 +197,7 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     Accepts: see `test_planes`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
-    watch = ["availables", "game_end", "get_current_player", "current_state", "states"]
+    watch = ["availables", "game_end?", "get_current_player", "current_state?", "states"]
     lines = followed_games(worker, ruling, lambda: draw_game(cases, rng), COPIES, Tally({LATE: LATE_MOVES}))
     judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL, range(walk.plies)) for case, walk in lines), watch)
 
@@ -198,7 +211,7 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     Accepts: captures and suicides that the board itself lists, which rules.legal judges. Also see `test_planes`.
     """
     ruling.expected = "do_move raises ValueError for an illegal move and leaves the board as it was."
-    watch = ["availables", "get_current_player", "states"]
+    watch = ["availables", "get_current_player", "states", "last_move?", "current_state?"]
     for case, walk in followed_games(worker, ruling, lambda: cases.draw("game", rng), REFUSED, Tally({LATE: LATE_MOVES})):
         plies = rng.randrange(walk.plies // 2, walk.plies + 1)
         why, listed, position = case["why"][plies], walk.listed(plies), walk.position

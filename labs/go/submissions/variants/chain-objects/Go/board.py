@@ -5,6 +5,10 @@ import copy
 from .group import Group
 
 
+class IllegalAction(ValueError):
+    """Neither a legal point nor a legal pass."""
+
+
 class Board:
     def __init__(self, width=9, height=9, komi=7.5, superko=False):
         self.width, self.height, self.komi, self.superko = width, height, komi, superko
@@ -69,7 +73,7 @@ class Board:
 
     def do_move(self, move):
         if move not in self.availables:
-            raise ValueError(f"action {move} is not among {self.availables}")
+            raise IllegalAction(f"action {move} is not among {self.availables}")
         if self.in_a_row == 0:
             self.before_passes = (self.ko, self.last_move)
         self.age += 1

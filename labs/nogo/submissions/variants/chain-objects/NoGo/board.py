@@ -5,6 +5,10 @@ import numpy as np
 from .chains import Group
 
 
+class IllegalMove(ValueError):
+    pass
+
+
 class Board:
     def __init__(self, width=9, height=9):
         self.width, self.height, self.players = width, height, [1, 2]
@@ -37,7 +41,7 @@ class Board:
 
     def do_move(self, move):
         if move not in self.availables:
-            raise ValueError("not a legal move")
+            raise IllegalMove("not a legal move")
         new = Group(self.current_player, [move], {q for q in self._near[move] if q not in self.owner})
         for q in self._near[move]:
             group = self.owner.get(q)

@@ -1,0 +1,108 @@
+"""What a worker shows of a board that a submission brings, and what the checks of the labs NoGo and Go make of it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from grader.confinement.boards import copies, follow, refusals, watched
+from labs.support.boards import LabPosition, walked
+
+POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
+
+
+class Line:
+    """Three points in a row, each of which may be taken once."""
+
+    refusal = ValueError
+
+    def __init__(self):
+        self.availables = [0, 1, 2]
+
+    def do_move(self, move):
+        if move not in self.availables:
+            raise self.refusal(move)
+        self.availables.remove(move)
+
+
+def loading(board_class):
+    """How a worker imports the module of this class."""
+    return lambda _: SimpleNamespace(Line=board_class)
+
+
+class IllegalMove(ValueError):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("exception", "raised"), [(ValueError, "ValueError"), (IllegalMove, "ValueError"), (IndexError, "IndexError")]
+)
+def test_a_subclass_of_value_error_is_a_value_error(exception, raised):
+    class Refusing(Line):
+        refusal = exception
+
+    (legal, illegal) = refusals(loading(Refusing), POSITION, [0, 7], ["availables"])
+    assert (legal["raised"], illegal["raised"]) == ("", raised)
+    assert np.array_equal(illegal["before"]["availables"], illegal["after"]["availables"])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_board_may_fill_the_same_array_at_every_call(dtype):
+    class Buffered(Line):
+        def __init__(self):
+            super().__init__()
+            self.buffer = np.zeros(3, dtype=dtype)
+
+        def current_state(self):
+            self.buffer[:] = [point not in self.availables for point in range(3)]
+            return self.buffer
+
+    (reply,) = follow(loading(Buffered), POSITION, [[1, 0]], ["current_state"])
+    assert [values["current_state"].tolist() for values in reply["seen"]] == [[0, 0, 0], [0, 1, 0], [1, 1, 0]]
+
+
+def test_what_another_check_judges_may_be_missing():
+    class Unwritten(Line):
+        def score(self):
+            raise NotImplementedError("score: see handout section 2.4")
+
+    values = watched(Unwritten(), ["availables", "score?", "captures?"])
+    assert values["availables"].tolist() == [0, 1, 2]
+    assert all(np.isnan(values[name]) and values[name].shape == () for name in ("score", "captures"))
+    with pytest.raises(NotImplementedError):
+        watched(Unwritten(), ["score"])
+
+
+class Copying(Line):
+    def for_search(self, depth_limit):
+        twin = type(self)()
+        twin.availables = list(self.availables)
+        return twin
+
+
+class Returning(Line):
+    def for_search(self, depth_limit):
+        return self
+
+
+@pytest.mark.parametrize(("board_class", "itself"), [(Copying, False), (Returning, True)])
+def test_a_method_that_returns_a_copy_is_told_from_one_that_returns_the_board_itself(board_class, itself):
+    call = ["for_search", 3]
+    shown = copies(loading(board_class), POSITION, steps=[0], others=[2], watch=["availables"], call=call)
+    seen = {name: values["availables"].tolist() for name, values in shown.items()}
+    assert seen["original"] == [0, 1, 2] and (seen["original later"] == [1, 2]) == itself
+    assert seen["alone"] == [0, 1] and (seen["original moved"] == [1]) == itself
+
+
+@pytest.mark.parametrize(
+    ("moves", "says"),
+    [
+        ((1, ["for_search", 3]), "after the moves [1], for_search raised NameError: oh."),
+        ((1, 1), "after the moves [1], the next move is legal, but do_move raised NameError: oh."),
+    ],
+)
+def test_a_line_that_is_cut_short_says_which_call_raised(moves, says):
+    seen = [{"availables": np.array([0.0, 1.0, 2.0])}] * 2
+    worker = SimpleNamespace(call=lambda *_, **__: [{"seen": seen, "fault": "NameError: oh"}])
+    walk = walked(worker, LabPosition("made.Line", {"width": 3, "height": 1}, moves))
+    assert walk.plies == 1 and walk.stop.endswith(says)
