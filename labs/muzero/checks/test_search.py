@@ -113,6 +113,8 @@ def test_board(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     for _ in range(ROOTS):
         case = cases.draw("searching", rng)
         visits = expect_numbers(searched(worker, case, ("visits",)), "visits", case["visits"].shape[1:], "SearchResult.visits")
+        if not visits.any():
+            raise StudentFault("The search took no action of the root, so nothing was searched; see search.visits.")
         illegal = [action for action in np.flatnonzero(visits).tolist() if action not in case["legal"]]
         if illegal:
             raise StudentFault(f"The legal moves of the root are {case['legal'].tolist()}; the search also took {illegal}.")

@@ -84,7 +84,7 @@ def _game(rng: Random, sizes: Sizes) -> tuple[dict[str, np.ndarray], int]:
 
 
 def targets(rng: Random, *, beyond: bool, reanalysed: bool) -> Case:
-    """A position of a game; `beyond`: the last steps lie after the end; `reanalysed`: the game has new values."""
+    """A position of a game; `beyond`: at least the last step lies after the end; `reanalysed`: the game has new values."""
     sizes = draw_sizes(rng)
     game, winner = _game(rng, sizes)
     length = len(game["moves"])
@@ -92,7 +92,7 @@ def targets(rng: Random, *, beyond: bool, reanalysed: bool) -> Case:
         game["values"] = numbers_from(rng).uniform(-0.95, 0.95, length).astype(np.float32)
     start = rng.randrange(length) if beyond else rng.randrange(length - 1)
     left = length - start
-    steps = rng.randrange(left + 1, left + 4) if beyond else rng.randrange(1, left)
+    steps = rng.randrange(left, left + 4) if beyond else rng.randrange(1, left)
     values, rewards = np.zeros(steps + 1), np.zeros(steps)
     policies = np.zeros((steps + 1, sizes.actions))
     results = np.where(game["players"] == winner, 1.0, -1.0) if winner != NOBODY else np.zeros(length)
