@@ -44,6 +44,7 @@ def test_visits(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
 
     Accepts:
         q is scaled between the bounds of all times, or of the tree as it is (reference, search-by-recursion)
+        c_puct is constant, or grows with the visits as in the paper (reference, growing-c-puct)
         The tree is made of nodes, or of arrays; visits are an array, a tensor or a list (tree-as-arrays, searched-in-lockstep)
     """
     ruling.expected = "The visits of the root's actions are those of PUCT with scaled q, and the move is a most visited one."
@@ -84,6 +85,7 @@ def test_value(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
 
     Accepts:
         The value is the mean over all simulations, or that of q weighted by visits (reference, search-by-recursion)
+        The value is a number, or a tensor with or without dimensions (reference, tree-as-arrays, one-entry-tensors)
     """
     ruling.expected = "The root's value is the mean result of all simulations for the side to move."
     for _ in range(SEARCHES):

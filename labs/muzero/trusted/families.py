@@ -44,7 +44,7 @@ def _planes(sizes: Sizes, count: int, numbers: np.random.Generator) -> np.ndarra
 def scaling(rng: Random) -> Case:
     """Vectors of very different sizes, the last one constant."""
     numbers = numbers_from(rng)
-    latents = numbers.normal(0, 1, (rng.randrange(3, 7), rng.randrange(4, 9))) * 10.0 ** numbers.uniform(-1, 2, (1, 1))
+    latents = numbers.normal(0, 1, (rng.randrange(3, 7), rng.randrange(4, 9))) * 10.0 ** numbers.uniform(0, 2, (1, 1))
     latents = latents * numbers.uniform(0.3, 3, (len(latents), 1)) + numbers.normal(0, 5, (len(latents), 1))
     latents[-1] = latents[-1, 0]
     return {"latents": latents.astype(np.float32)}
