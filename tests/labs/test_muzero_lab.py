@@ -1,17 +1,29 @@
 """The lab MuZero: the numbers of its handout, the board that refuses, and the program that trains."""
 
 import copy
+import importlib
 import re
 import subprocess
 import sys
+from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from grader.assignment import ROOT, load_named
+from grader.confinement.boards import follow
+from grader.errors import StudentFault
 from grader.instructor import trust
-from labs.muzero.given.games import AskedTooMuchError, Batch, Game, Root
+from grader.judge.support.ruling import Ruling
+from labs.muzero.checks.calls import model_in
+from labs.muzero.checks.test_model import NEAR
+from labs.muzero.given import probe
+from labs.muzero.given.games import AskedTooMuchError, Batch, Game, Loss, Root
+from labs.muzero.trusted import search as trusted_search
+from labs.muzero.trusted.families import FAMILIES
+from labs.support.cases import DrawnCases
 
 LAB = ROOT / "labs" / "muzero"
 HANDOUT = (LAB / "handout.md").read_text(encoding="utf-8")
@@ -23,11 +35,102 @@ def solution(monkeypatch):
     monkeypatch.syspath_prepend(str(LAB / "reference"))
 
     def load(name):
-        for module in [module for module in sys.modules if module.split(".")[0] == "MuZero"]:
-            monkeypatch.delitem(sys.modules, module)
-        return __import__(f"MuZero.{name}", fromlist=[name])
+        forget_solutions(monkeypatch)
+        return importlib.import_module(f"MuZero.{name}")
 
     return load
+
+
+def forget_solutions(monkeypatch):
+    for module in [module for module in sys.modules if module.split(".")[0] == "MuZero"]:
+        monkeypatch.delitem(sys.modules, module)
+
+
+@pytest.fixture
+def sample(tmp_path, monkeypatch):
+    """Let modules of MuZero be those of a sample."""
+
+    def lay_out(name):
+        (found,) = trust.load_samples(("mutants", "variants"), name, assignment=load_named("muzero"))
+        trust.lay_out(found, tmp_path / name, load_named("muzero"))
+        monkeypatch.syspath_prepend(tmp_path / name)
+        forget_solutions(monkeypatch)
+        return found
+
+    return lay_out
+
+
+class Here:
+    """A worker in this process."""
+
+    def call(self, operation, *, limit_s, **arguments):
+        return follow(importlib.import_module, **arguments)
+
+
+def run_check(check_id):
+    """Run a check on the solution that `MuZero` is at present."""
+    checks = vars(importlib.import_module(f"labs.muzero.checks.test_{check_id.split('.')[0]}")).values()
+    marks = {mark.args[0]: check for check in checks for mark in getattr(check, "pytestmark", []) if mark.name == "points"}
+    marks[check_id](Here(), Ruling(), Random(1), DrawnCases(FAMILIES))
+
+
+# The checks of each sample in a grading are those of test_lab_samples.py.
+@pytest.mark.parametrize(
+    "name",
+    ["last-move-drawn", "reward-lost-at-the-last-step", "loss-as-a-number", "search-of-nothing", "reanalysis-of-nothing"],
+)
+def test_a_check_names_the_mistake_of_a_sample(name, sample):
+    mutant = sample(name)
+    with pytest.raises((StudentFault, ValueError), match=re.escape(mutant.says)):
+        run_check(next(iter(mutant.expected)))
+
+
+@pytest.mark.parametrize("check_id", ["loss.parts", "loss.gradient", "search.value", "reanalysis.fresh"])
+def test_a_number_may_be_a_tensor_with_one_entry(check_id, sample):
+    sample("one-entry-tensors")
+    run_check(check_id)
+
+
+@pytest.mark.parametrize("number", [0.5, np.float32(0.5), np.array([[0.5]]), torch.tensor([0.5]), torch.tensor(0.5)])
+def test_a_number_is_read_whatever_holds_it(number):
+    assert probe.one_number(number, "Loss.total").shape == () and probe.one_number(number, "Loss.total") == 0.5
+
+
+def test_several_numbers_in_place_of_one_are_named(monkeypatch):
+    losses = Loss(torch.zeros(()), torch.zeros(5), torch.zeros(()), torch.zeros(()))
+    monkeypatch.setitem(sys.modules, "MuZero.loss", SimpleNamespace(unrolled_loss=lambda model, batch: losses))
+    case = FAMILIES["losing"](Random(1))
+    batch = {name: case[f"batch {name}"] for name in ("planes", "moves", "policies", "values", "rewards")}
+    with pytest.raises(TypeError, match=r"Loss\.policy must be one number; it has the shape \(5,\)"):
+        probe.Lost(**model_in(case), batch=batch)
+
+
+def test_positions_are_unrolled_exactly_to_the_end_of_the_game_and_beyond():
+    cases = [FAMILIES["beyond"](Random(seed)) for seed in range(40)]
+    assert {int(case["steps"]) - int(case["within"]) for case in cases} == {0, 1, 2, 3}
+
+
+def test_the_small_number_in_the_divisor_of_the_scaling_may_be_ten_times_too_large():
+    """So luck decides about none that the handout allows."""
+    for seed in range(500):
+        latents = FAMILIES["scaling"](Random(seed))["latents"][:-1]
+        low, width = latents.min(axis=1, keepdims=True), np.ptp(latents, axis=1, keepdims=True)
+        assert np.allclose((latents - low) / (width + 1e-4), (latents - low) / width, atol=NEAR)
+
+
+def test_c_puct_may_grow_with_the_visits_even_where_that_changes_them(sample, monkeypatch):
+    sample("growing-c-puct")
+    monkeypatch.setattr(importlib.import_module("MuZero.search"), "PB_C_BASE", 20)
+    monkeypatch.setattr(trusted_search, "C2", 20)
+    constant = []
+    for seed in range(6):
+        case = FAMILIES["searching"](Random(seed))
+        settings = {"n_simulations": int(case["simulations"]), "c_puct": float(case["c_puct"])}
+        found = probe.Searched(**model_in(case), planes=case["planes"], availables=case["legal"], **settings)
+        right = [np.array_equal(found.visits, visits) for visits in case["visits"]]
+        assert any(right)
+        constant.append(right[0])
+    assert not all(constant), "growing changed nothing"
 
 
 def test_the_example_of_targets(solution):

@@ -37,6 +37,7 @@ def test_parts(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
 
     Accepts:
         The terms are added step by step, or the steps 1 to K are averaged at once (reference, gradient-by-hook)
+        Each part is a tensor without dimensions, or a tensor with one entry (reference, one-entry-tensors)
     """
     ruling.expected = "Each part is its term at step 0 plus the mean of its terms at steps 1 to K."
     for _ in range(BATCHES):

@@ -23,7 +23,7 @@ def test_range(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     """Scale drawn vectors, one of them constant.
 
     Accepts:
-        The divisor is clamped at a small number, or a small number is added to it (reference, one-hot-rows)
+        The divisor is clamped at a number of at most 1e-5, or such a number is added to it (reference, one-hot-rows)
     """
     ruling.expected = "Each latent state reaches from 0, its own smallest entry, to 1, its own largest."
     for _ in range(VECTORS):

@@ -68,7 +68,7 @@ def test_keeps(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
         case = cases.draw("reanalysing", rng)
         game, winner = part_of(case, "game"), int(case["winner"])
         old = [f"old_{name}" for name in (*KEPT, "policies")]
-        values = reanalysed(worker, case, ("winners", "old_has_values", *KEPT, *old))
+        values = reanalysed(worker, case, ("winners", "old_has_values", "policies", "values", *KEPT, *old))
         for name in KEPT:
             if not np.array_equal(values[name], game[name]):
                 raise StudentFault(f"Reanalysis must keep the {name} of a game as they happened; the new game has others.")
@@ -80,4 +80,6 @@ def test_keeps(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
         if changed or int(values["old_has_values"]) or old_winner != winner:
             what = ", ".join(changed) or "values"
             raise StudentFault(f"The game that was handed to reanalyse has changed ({what}); return a new game.")
+        if not values["values"].size and np.array_equal(values["policies"], game["policies"]):
+            raise StudentFault("The new game is a copy of the old one: nothing was searched again.")
     ruling.seen = f"Everything else as it was in {GAMES} games."

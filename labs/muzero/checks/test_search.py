@@ -44,6 +44,7 @@ def test_visits(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
 
     Accepts:
         q is scaled between the bounds of all times, or of the tree as it is (reference, search-by-recursion)
+        c_puct is constant, or grows with the visits as in the paper (reference, growing-c-puct)
         The tree is made of nodes, or of arrays; visits are an array, a tensor or a list (tree-as-arrays, searched-in-lockstep)
     """
     ruling.expected = "The visits of the root's actions are those of PUCT with scaled q, and the move is a most visited one."
@@ -84,6 +85,7 @@ def test_value(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
 
     Accepts:
         The value is the mean over all simulations, or that of q weighted by visits (reference, search-by-recursion)
+        The value is a number, or a tensor with or without dimensions (reference, tree-as-arrays, one-entry-tensors)
     """
     ruling.expected = "The root's value is the mean result of all simulations for the side to move."
     for _ in range(SEARCHES):
@@ -113,6 +115,8 @@ def test_board(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     for _ in range(ROOTS):
         case = cases.draw("searching", rng)
         visits = expect_numbers(searched(worker, case, ("visits",)), "visits", case["visits"].shape[1:], "SearchResult.visits")
+        if not visits.any():
+            raise StudentFault("The search took no action of the root, so nothing was searched; see search.visits.")
         illegal = [action for action in np.flatnonzero(visits).tolist() if action not in case["legal"]]
         if illegal:
             raise StudentFault(f"The legal moves of the root are {case['legal'].tolist()}; the search also took {illegal}.")

@@ -82,7 +82,7 @@ def expect_game(case: Case, values: Values) -> None:
 
 @pytest.mark.points("targets.absorbing")
 def test_absorbing(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Positions from which the last steps lie after the end.
+    """Positions from which at least the last step lies after the end.
 
     Accepts:
         After the end, policies are zeros, or uniform (reference, targets-by-turns)
@@ -94,10 +94,17 @@ def test_absorbing(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) ->
     for number in range(POSITIONS):
         case = cases.draw("beyond" if number % 2 else "new values", rng)
         values, within = targets_of(worker, case, rng), int(case["within"])
+        _expect_last_move(case, values, within - 1)
         _expect_rewards(case, values, within)
         for k in range(within, len(values["values"])):
             _expect_nothing_to_learn(case, values, k)
     ruling.seen = f"The same targets for {POSITIONS} positions."
+
+
+def _expect_last_move(case: Case, values: Values, k: int) -> None:
+    got, right = values["moves"][k], int(case["game moves"][-1])
+    if got != right:
+        raise StudentFault(f"{where(case, k)}, the last move of the game was {right}; got {got:g}.")
 
 
 def _expect_rewards(case: Case, values: Values, within: int) -> None:

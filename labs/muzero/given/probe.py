@@ -16,6 +16,7 @@ from labs.muzero.given.sine_model import SineModel
 
 Arrays = Mapping[str, np.ndarray]
 TAUGHT = ("observe", "act", "reward_head")
+LOSS_FIELDS = ("total", "policy", "value", "reward")
 GAME_FIELDS = ("planes", "legal", "moves", "players", "policies")
 
 
@@ -56,6 +57,14 @@ def expect_type(value: Any, kind: type, what: str) -> None:
 def plain(value: Any) -> np.ndarray:
     """Return a tensor, an array or numbers as an array of float64."""
     return np.asarray(value.detach().numpy() if isinstance(value, torch.Tensor) else value, dtype=np.float64)
+
+
+def one_number(value: Any, what: str) -> np.ndarray:
+    """Return a number, or a tensor or an array with one entry, as an array without dimensions; TypeError for anything else."""
+    array = plain(value)
+    if array.size != 1:
+        raise TypeError(f"{what} must be one number; it has the shape {array.shape}")
+    return array.reshape(())
 
 
 class Scaled:
@@ -119,8 +128,8 @@ class Lost:
         model = sine_model(sizes, weights)
         loss = unrolled_loss(model, Batch(**{name: torch.as_tensor(array) for name, array in batch.items()}))
         expect_type(loss, Loss, "unrolled_loss")
-        self.parts = np.stack([plain(part) for part in (loss.total, loss.policy, loss.value, loss.reward)])
-        if not loss.total.requires_grad:
+        self.parts = np.stack([one_number(getattr(loss, name), f"Loss.{name}") for name in LOSS_FIELDS])
+        if not (isinstance(loss.total, torch.Tensor) and loss.total.requires_grad):
             raise ValueError("the total loss has no gradient; do not turn it into a number before you return it")
         loss.total.backward()
         gradients = {name: w.grad if w.grad is not None else torch.zeros_like(w) for name, w in model.named_parameters()}
@@ -143,7 +152,8 @@ class Searched:
 
         result = search(sine_model(sizes, weights), Root(planes, availables.tolist()), n_simulations, c_puct)
         expect_type(result, SearchResult, "search")
-        self.visits, self.value, self.move = plain(result.visits), plain(result.value), int(result.move)
+        self.visits, self.move = plain(result.visits), int(result.move)
+        self.value = one_number(result.value, "SearchResult.value")
 
 
 class Reanalysed:

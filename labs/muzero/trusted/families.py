@@ -44,7 +44,7 @@ def _planes(sizes: Sizes, count: int, numbers: np.random.Generator) -> np.ndarra
 def scaling(rng: Random) -> Case:
     """Vectors of very different sizes, the last one constant."""
     numbers = numbers_from(rng)
-    latents = numbers.normal(0, 1, (rng.randrange(3, 7), rng.randrange(4, 9))) * 10.0 ** numbers.uniform(-1, 2, (1, 1))
+    latents = numbers.normal(0, 1, (rng.randrange(3, 7), rng.randrange(4, 9))) * 10.0 ** numbers.uniform(0, 2, (1, 1))
     latents = latents * numbers.uniform(0.3, 3, (len(latents), 1)) + numbers.normal(0, 5, (len(latents), 1))
     latents[-1] = latents[-1, 0]
     return {"latents": latents.astype(np.float32)}
@@ -84,7 +84,7 @@ def _game(rng: Random, sizes: Sizes) -> tuple[dict[str, np.ndarray], int]:
 
 
 def targets(rng: Random, *, beyond: bool, reanalysed: bool) -> Case:
-    """A position of a game; `beyond`: the last steps lie after the end; `reanalysed`: the game has new values."""
+    """A position of a game; `beyond`: at least the last step lies after the end; `reanalysed`: the game has new values."""
     sizes = draw_sizes(rng)
     game, winner = _game(rng, sizes)
     length = len(game["moves"])
@@ -92,7 +92,7 @@ def targets(rng: Random, *, beyond: bool, reanalysed: bool) -> Case:
         game["values"] = numbers_from(rng).uniform(-0.95, 0.95, length).astype(np.float32)
     start = rng.randrange(length) if beyond else rng.randrange(length - 1)
     left = length - start
-    steps = rng.randrange(left + 1, left + 4) if beyond else rng.randrange(1, left)
+    steps = rng.randrange(left, left + 4) if beyond else rng.randrange(1, left)
     values, rewards = np.zeros(steps + 1), np.zeros(steps)
     policies = np.zeros((steps + 1, sizes.actions))
     results = np.where(game["players"] == winner, 1.0, -1.0) if winner != NOBODY else np.zeros(length)

@@ -1,6 +1,6 @@
 """The search of the handout, independent of the reference: a recursion over a tree of dicts, in float64.
 
-A `Reading` switches single rules. Two of them are right by the handout; all others are typical slips, whose results let a check
+A `Reading` switches single rules. Two of them may be read in two ways; all others are typical slips, whose results let a check
 name the slip.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from labs.muzero.trusted.model import DrawnModel
 
 NARROWEST = 1e-5
+C2 = 19652  # the paper's c2
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Reading:
 
     Attributes:
         current_bounds: q is scaled between the bounds of the tree as it is, and not between those of all times.
+        grows: c_puct grows with the visits of a state, as in the paper's pseudocode. In so few simulations this changes hardly
+            any visit, so only luck would let a check notice it.
         turns: results change their sign from move to move.
         rewards: rewards count.
         scales: q is scaled to [0, 1].
@@ -37,6 +40,7 @@ class Reading:
     """
 
     current_bounds: bool = False
+    grows: bool = False
     turns: bool = True
     rewards: bool = True
     scales: bool = True
@@ -51,7 +55,7 @@ class Reading:
     begins_at_0: bool = True
 
 
-RIGHT = (Reading(), Reading(current_bounds=True))
+RIGHT = tuple(Reading(current_bounds=now, grows=grows) for grows in (False, True) for now in (False, True))
 SLIPS = {
     "turns": Reading(turns=False),
     "rewards": Reading(rewards=False),
@@ -143,11 +147,12 @@ class OwnSearch:
         counts_one = self._reading.counts_itself and (self._reading.counts_root or place is not self._root)
         total = int(counts_one) + sum(len(edge.results) for edge in place.edges.values())
         unseen = 0.0 if self._reading.begins_at_0 else 0.5
+        c_puct = self._c_puct + (np.log((total + C2 + 1) / C2) if self._reading.grows else 0.0)
         scores = []
         for action, prior in place.priors.items():
             edge = place.edges.get(action)
             count = len(edge.results) if edge else 0
-            bonus = self._c_puct * prior * np.sqrt(total) / (1 + count)
+            bonus = c_puct * prior * np.sqrt(total) / (1 + count)
             scores.append((bonus + (self._scaled(edge.q, place) if edge else unseen), action))
         scores.sort(key=lambda pair: -pair[0])
         if len(scores) > 1:
