@@ -115,16 +115,14 @@ def read_recorded(path, number, game):
     name = record.game.name if record.game else "gomoku"
     if name != game.name:
         raise UsageError(f"expected --game {name} for the games in {path}; got {game.name}")
-    played = game
-    actions: list[Any] = []
     if record.game:
         from games.for_people import game_for_people
 
-        played = game_for_people(name, record.size, record.game.komi)
-        actions.extend(record.game.action(move) for move in record.moves)
+        played: Any = game_for_people(name, record.size, record.game.komi)
+        actions: list[Any] = [record.game.action(move) for move in record.moves]
     else:
         played = Gomoku(record.size, record.size, min(record.size, ENGINE_BOARD[2]))
-        actions.extend(SWAP if move == SWAPPED else move[1] * record.size + move[0] for move in record.moves)
+        actions = [SWAP if move == SWAPPED else move[1] * record.size + move[0] for move in record.moves]
     try:
         expect_legal(actions, played)
     except (TypeError, ValueError):
@@ -133,12 +131,10 @@ def read_recorded(path, number, game):
     return game_file(played, actions, black, white, "")
 
 
-def read_begun(options, game):
-    """Return the game that --open or --position begins with."""
-    from Board.play.game_file import game_file, read_game
+def read_opened(options, game):
+    """Return the game that --open names; it is one of `game`, on a board of any size."""
+    from Board.play.game_file import read_game
 
-    if options.position is not None:
-        return game_file(game, parse_moves(options.position, game), "", "", "")
     path, *numbers = options.open
     if len(numbers) > 1 or not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
         raise UsageError(f"expected --open FILE, or FILE and the number of a game; got {' '.join(options.open)}")
@@ -198,8 +194,8 @@ def kind_of(side):
     return "engine"
 
 
-def board_for(sides, text):
-    """Return the board (width, height, n_in_row) that these sides play on; `text` is the value of --board, or None."""
+def board_for(sides, text, opened):
+    """Return the board (width, height, n_in_row) for these sides, --board's value and the game of --open; both may be None."""
     wanted = parse_board(text) if text else None
     kinds = [kind_of(side) for side in sides]
     if "engine" in kinds:
@@ -207,7 +203,10 @@ def board_for(sides, text):
             raise UsageError(f"expected --board 15x15x5, or no --board, with an engine of the course; got {text}")
         return wanted or ENGINE_BOARD
     models = [weights_of(side) for side in sides if kind_of(side) == "alphazero"]
-    return wanted or (board_of_weights(models[0]) if models else (3, 3, 3))
+    if wanted or models or opened is None:
+        return wanted or (board_of_weights(models[0]) if models else (3, 3, 3))
+    board = opened.played.new_position()
+    return board.width, board.height, board.n_in_row
 
 
 def weights_of(side):
@@ -233,7 +232,7 @@ def make_player(side, sizes, options):
         program = side.partition(":")[2]
         spec = engine_at(program) if side.startswith("minimax:") else parse_agent(side)
         engine = EnginePlayer(spec)
-        if spec.protocol == "gomocup":  # which boards it can play on, only the engine knows
+        if spec.protocol == "gomocup":  # only the engine knows which boards it can play on
             engine.try_board(*sizes)
         # A hint must not disturb the engine that plays the game.
         return os.path.basename(program or side), engine, EnginePlayer(spec)
@@ -255,7 +254,7 @@ def make_player(side, sizes, options):
 
 
 def policy_of(net, sizes, chosen, options, name):
-    """Return the network's policy_value_fn, computed faster where this tree and the network allow it; a kit does not.
+    """Return the network's policy_value_fn, computed faster where the network and this tree allow it (a kit does not).
 
     Raises:
         UsageError: the player or the options ask for a backend that is not available.
@@ -335,20 +334,22 @@ def run_player(game, side, options):
 def make_session(options, language):
     """Return the games that the options ask for."""
     from Board.play.for_people import Gomoku
+    from Board.play.game_file import game_file
     from Board.play.people import Participant, Refused, Rules
     from Board.play.session import Session
     from Board.play.words import say
 
     sides = sides_of(options)
+    game, offer = (Gomoku(*ENGINE_BOARD), None) if options.game == "gomoku" else game_of(options)
+    begun = read_opened(options, game) if options.open is not None else None
     if options.game == "gomoku":
-        sizes = board_for(sides, options.board)
+        sizes = board_for(sides, options.board, begun)
         game = Gomoku(*sizes)
         made = [make_player(side, sizes, options) for side in sides]
         on_engine_board = sizes == ENGINE_BOARD
         engines = any(kind_of(side) == "engine" for side in sides)
         rules = Rules(may_swap=on_engine_board, central_opening=engines and on_engine_board)
     else:
-        game, offer = game_of(options)
         made = [make_player_of(game, offer, side, options) for side in sides]
         rules = Rules()
     alone = sum(side == "human" for side in sides) == 1
@@ -361,11 +362,13 @@ def make_session(options, language):
         people.reverse()
         black = 1
     session = Session(game.new_position(), (people[0], people[1]), black, rules, game=game)
-    if options.open is not None or options.position is not None:
+    if options.position is not None:
+        begun = game_file(game, parse_moves(options.position, game), "", "", "")
+    if begun is not None:
         try:
-            session.load(read_begun(options, game))
+            session.load(begun)
         except Refused as refused:
-            raise UsageError(say(language, refused.key, **refused.values)) from None
+            raise UsageError(say(language, f"open_{refused.key}", **refused.values)) from None
         session.paused = options.position is None and session.paused  # a game is looked at first, a position played on
     return session
 
@@ -415,7 +418,7 @@ def parse(arguments=None):
     )
     parser.add_argument("--model", default=DEFAULT_MODEL, metavar="FILE", help="weights for alpha_zero (default 3x3)")
     parser.add_argument(
-        "--board", metavar="WxHxN", help="columns x rows x stones in a row (default: as in the weights); 9x9 in NoGo and Go"
+        "--board", metavar="WxHxN", help="columns x rows x stones in a row (default: of weights or --open); 9x9 in NoGo and Go"
     )
     parser.add_argument("--playouts", type=int, metavar="N", help="playouts for each move (default 400; mcts 1000)")
     parser.add_argument("--start", choices=("human", "ai"), default="human", help="the player who moves first (default human)")

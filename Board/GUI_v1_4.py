@@ -1,6 +1,7 @@
 """The board in a window (pygame). The rules are in rules.py, the course of a game in play/, the drawing in window/.
 
-`play_in_window` lets a person play against a player. `show_session` shows any `Session`, also of two persons or two players.
+`play_in_window` lets a person play against a player. `show_session` shows any `Session`, including one of two people or two
+players.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def play_in_window(board: Board, ai: Player, start_player: int = 0) -> None:
 
 
 def show_session(session: Session, language: str = "en", font: str | None = None) -> None:
-    """Show games until the window is closed, then cancel what still searches and reset all players.
+    """Show games until the window is closed, then cancel running searches and reset all players.
 
     Args:
         language: "en" or "zh".

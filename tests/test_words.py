@@ -58,6 +58,9 @@ PHRASES = {
     r"over night": "overnight",
     r"(some|of some) (seconds|minutes)": "a few seconds",
     r"of (yours|theirs)(?=[ .:,])": "one of your own, your own",
+    r"(go|goes|went) on on": "continue on",
+    r"all of \d+ (games|seeds|runs)": "all 16 games",
+    r"(is|are) as right": "is just as correct",
 }
 
 
@@ -94,6 +97,8 @@ def test_a_document_reads_as_plain_english(name):
         "Values are seen by the side to move.",
         "The checks know Gomoku alone.",
         "This is no fault.",
+        "A run goes on on a larger board.",
+        "It won all of 16 games.",
     ],
 )
 def test_a_phrase_of_the_list_is_found_across_lines(text):

@@ -163,6 +163,14 @@ WORDS: dict[str, tuple[str, str]] = {
     "hint_failed": ("No hint: {error}", "无法给出提示：{error}"),
     "other_board": ("This board is {wanted}; the game was played on {found}", "本棋盘为 {wanted}，该对局为 {found}"),
     "other_komi": ("The komi here is {wanted}; the game was played with {found}", "此处贴目为 {wanted}，该对局为 {found}"),
+    "open_other_board": (
+        "This board is {wanted}; the game was played on {found}: to open it, give --board {found}",
+        "本棋盘为 {wanted}，该对局为 {found}；要打开它，请加上 --board {found}",
+    ),
+    "open_other_komi": (
+        "The komi here is {wanted}; the game was played with {found}: to open it, give --komi {found}",
+        "此处贴目为 {wanted}，该对局为 {found}；要打开它，请加上 --komi {found}",
+    ),
     "bad_file": ("{error}", "{error}"),
     # the terminal
     "prompt": ("Your move ({typed} or ?): ", "请落子（{typed} 或 ?）："),

@@ -2,11 +2,14 @@
 
 import dataclasses
 import random
+import re
 from itertools import combinations
+from math import comb
 from pathlib import Path
 
 import pytest
 
+from arena.statistics.estimates import wilson_95
 from common.errors import UsageError
 from docs import generate
 from docs.examples import alphabeta, limits, loss, pitfalls, rollout_by_hand
@@ -57,6 +60,14 @@ def test_limits_that_differ_between_profiles_are_shown_in_their_order():
     (row,) = (line for line in limits.table_of_limits("en").splitlines() if line.startswith("| a call of your Python (5.1"))
     cpu, wall = (part.split(" s of ")[0].split(" / ") for part in row.split("|")[2].strip().split(", "))
     assert cpu[1] == f"{quick.call_limit_s:g}" and wall[1] == f"{2 * quick.call_limit_s + 1:g}" and len(cpu) == len(wall) == 3
+
+
+@pytest.mark.parametrize(("games", "rate"), [(50, 0.7), (800, 0.55), (100, 0.64)])
+def test_the_games_that_decide_a_match_do_so_four_times_in_five(games, rate):
+    wins = [won for won in range(games + 1) if not wilson_95(won, games)[0] <= 0.5 <= wilson_95(won, games)[1]]
+    assert 0.75 < sum(comb(games, won) * rate**won * (1 - rate) ** (games - won) for won in wins) < 0.9
+    text = " ".join((ROOT / "docs" / "theory.md").read_text(encoding="utf-8").split())
+    assert re.search(rf"[Aa]bout {games} (games show this for a win rate of {rate}|for {rate}|games would show it)", text)
 
 
 # ---------------------------------------------------------------------------------------------------------- the loss

@@ -1,5 +1,6 @@
-"""The figures that docs/instructor.md states are those of the settings and of the code."""
+"""What docs/instructor.md states follows from the settings, the code and the records."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,8 +8,10 @@ from grader.assignment import lab_names, load_assignment, load_named
 from grader.instructor.collecting.keeping import MAX_ATTEMPT_BYTES
 from grader.instructor.marking.schemes import load_scheme
 from grader.instructor.notebook import COURSE, load_rubric
+from grader.instructor.release import collect_kit
 from grader.instructor.returning.autograde import Settings
 from grader.instructor.similarity.comparison import LIMIT_S, MAX_CHARACTERS
+from grader.pipeline.handed_out import answers_below
 from grader.pipeline.notebook_cells import CELL_LIMIT_S, MAX_NOTEBOOK_BYTES, read_notebook
 from grader.pipeline.submission import MAX_REPORT_BYTES, MAX_REPORTS_BYTES
 
@@ -63,6 +66,21 @@ def test_the_samples_and_the_warm_up_have_the_size_that_the_guide_names():
     notebooks = sorted((ROOT / "warmup").glob("*.ipynb"))
     assert [sum(cell.points for cell in read_notebook(path)) for path in notebooks] == [10, 10]
     assert "two notebooks of ten points each" in GUIDE
+
+
+def test_right_solutions_that_were_not_measured_are_named():
+    variants = [path for path in (ROOT / "instructor" / "submissions" / "variants").iterdir() if (path / "AlphaZero").is_dir()]
+    measured = json.loads((ROOT / "bench" / "records" / "right_variants.json").read_text(encoding="utf-8"))["rows"]
+    lacking = {path.name for path in variants} - {row["sample"] for row in measured}
+    section = GUIDE[GUIDE.index("### How often a right solution loses points") :]
+    beginning = section[: section.index("was therefore graded with many seeds")]
+    assert {name for _, name in re.findall(r"(except|and|,) `([\w-]+)`", beginning)} == lacking
+
+
+def test_the_guide_says_which_labs_have_answers_in_the_kit_of_the_main_assignment():
+    handed_out = collect_kit(load_assignment(), ROOT).files.keys()
+    labs = {lab for lab in lab_names() if handed_out & set(answers_below(ROOT, load_named(lab)))}
+    assert labs == {"nogo", "go"} and "the kit of the main assignment holds our rules of NoGo and Go" in GUIDE
 
 
 def test_the_hours_of_slow_engines_follow_from_the_profile():

@@ -2,6 +2,7 @@
 
 import io
 import os
+import posixpath
 import random
 import re
 import shutil
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from tqdm import tqdm
 
-from grader.assignment import load_assignment, matches
+from grader.assignment import lab_names, load_assignment, load_named, matches
 from grader.errors import CouldNotGrade
 from grader.instructor import release
 from grader.instructor.bank import FAMILIES, make_bank
@@ -166,6 +167,18 @@ def test_the_kit_of_this_tree_has_no_leak_and_holds_what_a_student_needs():
     assert {"arena/view/page.py", "arena/view/templates/viewer.js.j2"} <= set(kit.files)
     # What a student's README is called is no report of the student's.
     assert not any(matches(name, assignment.reports) for name in kit.files)
+
+
+@pytest.mark.parametrize("lab", ["", *lab_names()])
+def test_every_link_in_a_document_of_a_kit_leads_to_a_file_of_the_kit(lab):
+    files = collect_kit(load_named(lab) if lab else load_assignment(), ROOT).files
+    links = [
+        (name, posixpath.normpath(posixpath.join(posixpath.dirname(name), link)))
+        for name in files
+        if name.endswith(".md")
+        for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", re.sub(r"^```.*?^```$", "", files[name].decode(), flags=re.S | re.M))
+    ]
+    assert [link for link in links if link[1] not in files] == []
 
 
 def test_every_module_that_the_kits_grader_imports_is_in_the_kit():

@@ -199,6 +199,13 @@ def test_reports_are_read_wherever_they_lie_and_what_was_handed_out_is_none(pack
     assert seen.report_files == reports and seen.reports == tuple(sorted(reports))
 
 
+def test_a_report_may_be_larger_than_a_file_of_code(pack, read):
+    large = bytes(submission.MAX_FILE_BYTES + 1)
+    seen = read(pack(".zip", {**WORK, "report.pdf": large, "AlphaZero/data.py": large}))
+    assert seen.report_files == {"report.pdf": large} and seen.files == WORK
+    assert seen.ignored == (("AlphaZero/data.py", "larger than 2 MiB"),) and seen.notes == ()
+
+
 def test_reports_beyond_the_caps_are_named_and_the_work_counts(pack, read, monkeypatch):
     monkeypatch.setattr(submission, "MAX_REPORT_BYTES", 100)
     seen = read(pack(".zip", {**WORK, "report.pdf": bytes(101), "report.md": b"short"}))

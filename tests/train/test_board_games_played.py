@@ -172,6 +172,9 @@ def test_a_game_of_go_is_typed_to_its_score(call, tmp_path):
     assert saved.read_text().count(";") == len(MOVES)
     code, out, _ = call("human_play.py", "--terminal", *GO, *PEOPLE, "--language", "en", "--open", saved, stdin="pass\n")
     assert code == 0 and out.splitlines()[-2:] == [score, end]
+    for option, other, wanted in (("--board", "4x4", "5x5"), ("--komi", "3.5", "7.5")):
+        code, _, err = call("human_play.py", "--terminal", "--language", "en", *GO, option, other, *PEOPLE, "--open", saved)
+        assert code == 2 and err.endswith(f"to open it, give {option} {wanted}\n")
 
 
 def test_nogo_is_typed_against_mcts_and_has_no_pass(call):

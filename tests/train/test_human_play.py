@@ -86,7 +86,7 @@ def test_a_recorded_game_is_opened_by_its_number(call, tmp_path):
     heading = {"format": FORMAT, "match": {}, "digests": []}
     file.write_text("".join(json.dumps(line) + "\n" for line in (heading, *(game.to_json() for game in games))))
     people = ("human_play.py", "--terminal", "--black", "human", "--white", "human")
-    code, out, err = call(*people, "--board", "15x15x5", "--open", file, 3, stdin="q\n")
+    code, out, err = call(*people, "--open", file, 3, stdin="q\n")  # on the board of the match
     assert (code, err) == (0, "")
     row = next(line for line in out.splitlines() if line.startswith("  7 "))
     assert row.split() == ["7", *7 * ".", "O", *7 * "."] and "[X]" in out
@@ -97,9 +97,10 @@ def test_a_recorded_game_is_opened_by_its_number(call, tmp_path):
         (("--open", "a.sgf", 1), "expected the number of a game only with records"),
         (("--game", "nogo", "--open", file), "expected --game gomoku for the games in"),
     ):
-        board = ("--board", "9x9") if "--game" in arguments else ("--board", "15x15x5")
-        code, _, err = call(*people, *board, *arguments)
+        code, _, err = call(*people, *arguments)
         assert code == 2 and words in err and err.count("\n") == 1
+    code, _, err = call("human_play.py", "--terminal", "--language", "en", "--open", file, 3)  # the network's board is 3x3x3
+    assert code == 2 and err.endswith("played on 15x15x5: to open it, give --board 15x15x5\n")
 
 
 @pytest.mark.parametrize("moves", ["4 4", "9", "-1", "4 x", "", "4 0.5", "swap", "4 0 swap", "0 3 1 4 2 5"])
@@ -206,6 +207,11 @@ def test_a_game_opened_in_the_terminal_goes_on_with_whoever_is_to_move(call, tmp
     game.write_text("(;FF[4]GM[4]SZ[3]RU[3 in a row];B[bb])")
     code, out, err = call(*MCTS, "--language", "en", "--open", game, stdin="q\n")
     assert (code, err) == (0, "") and "MCTS 50 plays" in out
+    game.write_text("(;FF[4]GM[4]SZ[4:3];B[bb];W[aa])")
+    code, out, err = call(*MCTS, "--open", game, stdin="q\n")
+    assert (code, err) == (0, "") and " 2 [O] .  .  . " in out
+    code, _, err = call(*MCTS, "--language", "zh", "--board", "3x3x3", "--open", game)
+    assert code == 2 and err.endswith("请加上 --board 4x3x3\n")
 
 
 def test_sides_are_switched_and_saved_games_opened_in_the_terminal(call, tmp_path):

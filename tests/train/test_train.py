@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+import train
 from common.errors import UsageError
 from common.weights import load_weights, read_sizes
 from grader.judge.support.drawn_weights import random_weights
@@ -113,13 +115,25 @@ def test_fast_self_play_replaces_the_serial_one_and_a_seed_repeats_it(call, tmp_
     assert tables[0] == tables[1] != tables[2] and tables[0].count("\n") > 5
 
 
-def test_the_lines_of_the_theory_score_a_network(workspace, run_file, tmp_path, capsys):
+@pytest.mark.parametrize(("preset", "sizes"), [("tictactoe", (3, 3, 3)), ("five", (5, 5, 4))])
+def test_the_lines_of_the_theory_score_a_network(workspace, run_file, tmp_path, capsys, monkeypatch, preset, sizes):
     theory = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
     (lines,) = re.findall(r"^```python\n(from train import .*?)^```$", theory, re.MULTILINE | re.DOTALL)
-    weights = save_weights(tmp_path / "weights.model", 3, 3, 1)
-    for written, here in (("model/best_policy.model", str(weights)), ("num = 100", "num = 10"), ("n_games=100", "n_games=2")):
+    for placeholder in ("tictactoe", "model/best_policy.model"):
+        assert re.search(rf"in\splace\sof\s`{placeholder}`", theory)
+    weights = save_weights(tmp_path / "weights.model", *sizes[:2], 1)
+    replaced = {
+        "model/best_policy.model": str(weights),
+        "tictactoe": preset,
+        "num = 100": "num = 10",
+        "n_games=100": "n_games=2",
+    }
+    for written, here in replaced.items():
         assert written in lines
         lines = lines.replace(written, here)
+    names = ("board_width", "board_height", "n_in_row")
+    settings = replace(train.PRESETS["tictactoe"], **dict(zip(names, sizes, strict=True)))
+    monkeypatch.setitem(train.PRESETS, preset, settings)
     (workspace / "score.py").write_text(lines, encoding="utf-8")
     run_file("score.py")
     assert float(capsys.readouterr().out) in {0, 0.25, 0.5, 0.75, 1}

@@ -168,7 +168,7 @@ class MCTSPlayer:
         """Search, then draw a move from softmax(log(visits + 1e-10) / temperature).
 
         The temperature is 1 for the first `first_n_moves` moves of a self-play game, and 1e-3 otherwise. In self-play the
-        tree is kept from move to move. Against an opponent we recommend it too, but a new tree for each move is as right.
+        tree is kept from move to move. Against an opponent we recommend it too, but a new tree for each move is just as correct.
 
         Args:
             board: a position with at least one empty point; it is not changed.
