@@ -1,12 +1,13 @@
 """`grade --only`, `--regrade` and `--whole-match`: which checks run again, and what becomes of the other verdicts."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from packing import ENGINE, WORK
 
 from grader.pipeline import grading
-from grader.pipeline.results import FAILED, PASSED, Verdict
+from grader.pipeline.results import FAILED, PASSED, Verdict, read_results
 
 EVERYTHING = 25
 MATCH = "minimax.win_rate"
@@ -122,6 +123,22 @@ def test_only_some_checks_of_a_new_submission_then_others_then_the_rest(pack, ra
     grade(path)
     assert ran[2] == {check.id for check in assignment.checks} - network - {"mcts_pure.tree"}
     assert len(by_id(results("ada"))) == EVERYTHING
+
+
+@pytest.mark.parametrize("more", [1, -1])
+def test_a_check_whose_points_were_changed_is_graded_again_whatever_was_requested(
+    more, pack, ran, grade, assignment, change, monkeypatch, tmp_path
+):
+    path, ran.failing = pack(".zip", WORK, "ada"), ("network.load",)
+    grade(path)
+    change()
+    known, ran.failing = assignment.check("network.layers"), ()
+    worth = replace(known, points=known.points + more)
+    checks = tuple(worth if check.id == worth.id else check for check in assignment.checks)
+    monkeypatch.setattr("grader.pipeline.commands.load_named", lambda _: replace(assignment, checks=checks))
+    assert grade(path, "--regrade", "failed")[0] == 0 and ran[1] == {"network.load", "network.layers"}
+    kept = {verdict.id: verdict for verdict in read_results(tmp_path / "out/ada/results.json").program}
+    assert kept["network.layers"].points == kept["network.layers"].max_points == worth.points
 
 
 def test_only_an_unknown_check_is_a_wrong_call(pack, ran, grade):
