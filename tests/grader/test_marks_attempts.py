@@ -41,7 +41,7 @@ def test_a_newer_attempt_that_was_not_graded_makes_the_total_incomplete(collect,
     collect(download({"adajralice_101_1_gomoku.zip": packed("old")}))
     total.graded(collect.out / "submissions" / "s1.zip")
     assert (total()["total"], total()["final"]) == ("100", "yes") and OUTDATED not in total()["note"]
-    collect(download({"adajralice_LATE_101_2_gomoku-1.zip": packed("new")}, name="later"))
+    collect(download({"adajralice_101_2_gomoku-1.zip": packed("new")}, name="later"))
     assert (total()["total"], total()["final"]) == ("incomplete", "no") and OUTDATED in total()["note"]
     total.graded(collect.out / "submissions" / "s1.zip")
     assert total()["total"] == "100" and OUTDATED not in total()["note"]

@@ -237,7 +237,12 @@ def _take_late_minutes(standing: Standing, sources: Sources, items: Items, polic
         return
     standing.late_minutes = sources.handed.late_minutes if sources.handed else None
     if standing.late_minutes is None and items.scheme.late:
-        if policy.unknown_as_on_time:
+        if sources.handed and sources.handed.marked_late:
+            standing.doubts.append(
+                "the platform marks the submission as late, but not by how much: give its time with collect --times, or "
+                "override late_minutes"
+            )
+        elif policy.unknown_as_on_time:
             standing.remarks.append("the time of the submission is not known; counted as on time")
         else:
             standing.doubts.append("it is not known whether the submission was late")

@@ -13,6 +13,7 @@ from common.csv_tables import listed, read_table
 from common.errors import UsageError
 from common.harmless_text import from_csv_cell
 from common.near_names import meant, same_but_written_otherwise
+from grader.instructor.collecting.outcomes import LATE_BY_CANVAS
 from grader.instructor.marking.schemes import LATE_MINUTES
 
 TOTAL = "total"
@@ -59,6 +60,7 @@ class Handed:
 
     Attributes:
         counted: the file name of the attempt that counts; empty if none does.
+        marked_late: whether the platform marks this attempt as late and gives no time.
     """
 
     outcome: str
@@ -66,6 +68,7 @@ class Handed:
     submitted: datetime | None
     late_minutes: int | None
     counted: str = ""
+    marked_late: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,8 @@ def read_collected(path: Path, students: Collection[str]) -> Collected:
         late = row.cells[LATE_MINUTES]
         attempts = int(row.cells["attempts"] or 0)
         submitted = _time(row, "submitted_at")
-        found[student] = Handed(outcome, attempts, submitted, int(late) if late else None, row.cells["counted"])
+        marked_late = LATE_BY_CANVAS in row.cells["note"]
+        found[student] = Handed(outcome, attempts, submitted, int(late) if late else None, row.cells["counted"], marked_late)
     return Collected(found, tuple(unknown))
 
 
