@@ -211,12 +211,13 @@ def _letters(name: str) -> str:
 
 def _student(fields: dict[str, str], where: str) -> Student:
     """Return the student of a line of the roster."""
-    require_student_id(fields["id"], where)
+    student_id = fields.get("id", "")  # a short line may end before it
+    require_student_id(student_id, where)
     names = {key: fields[key] for key in ("first_name", "last_name", "email") if fields.get(key)}
     if strange := [name for key, name in names.items() if key != "email" and ("<" in name or ">" in name)]:
         raise UsageError(f"{where}: expected names without < and >, which formgrader shows as HTML; got {strange[0]!r}")
     numbers = {key: fields.get(key, "") for key in ("canvas_id", "moodle_id")}
-    return Student(fields["id"], fields.get("submission") or fields["id"], names, **numbers)
+    return Student(student_id, fields.get("submission") or student_id, names, **numbers)
 
 
 def require_student_id(student_id: str, where: str) -> None:
