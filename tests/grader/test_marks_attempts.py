@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from class_downloads import packed
-from course_tools import make_results
+from course_tools import enter, make_results
 from marks_tools import COLUMNS, marks, table
 from packing import WORK, write_packed
 
@@ -62,6 +62,18 @@ def test_what_was_graded_as_a_folder_or_packed_in_another_way_is_the_same_work(c
     assert (total()["total"], collect.rows()["s1"]["counted"]) == ("100", "2-s1.zip")
     collect("--counts", "s1=1")
     assert OUTDATED in total()["note"]
+
+
+def test_the_table_of_another_assignment_is_refused(collect, download, school, course, capsys):
+    path = download({"adajralice_101_1_gomoku.zip": packed("old")})
+    for name, option in (("warmup", ("--warmup", "--course", course)), ("nogo", ("--lab", "nogo"))):
+        collect.out = collect.out.with_name(f"{name}-class")
+        collect(path, *option)
+        table = collect.out / "collected.csv"
+        assert school("--collected", table) == 2 and not school.folder.exists()
+        assert enter(course, school.results, "--collected", table) == 2
+        said = f"expected a collection of the main assignment after --collected; {table} holds submissions of {name}\n"
+        assert capsys.readouterr().err == f"grader: {said}" * 2
 
 
 def test_submissions_of_unknown_people_are_named_with_the_students_who_get_0_for_nothing(school, write, capsys):

@@ -74,7 +74,7 @@ def main(options: MarksOptions) -> int:
     if absent := [path for path in options.results if not path.exists()]:
         raise UsageError(f"expected results at {absent[0]}; there is no such file or folder")
     ids = {student.id: student for student in roster}
-    collected = read_collected(options.collected, ids) if options.collected else Collected({}, ())
+    collected = read_collected(options.collected, ids, options.lab) if options.collected else Collected({}, ())
     by_hand = _by_student(read_hand_marks(options.by_hand, ids, items.most) if options.by_hand else {})
     overrides = _by_student(read_overrides(options.overrides, ids, items.most | items.parts) if options.overrides else {})
     typed = _by_student(read_gradebook_marks(options.gradebook, assignment, items) if options.gradebook else {})

@@ -14,6 +14,7 @@ from common.errors import UsageError
 from common.harmless_text import from_csv_cell
 from common.near_names import meant, same_but_written_otherwise
 from grader.instructor.collecting.outcomes import LATE_BY_CANVAS
+from grader.instructor.collecting.record import RECORD, read_record, require_lab
 from grader.instructor.marking.schemes import LATE_MINUTES
 
 TOTAL = "total"
@@ -144,12 +145,18 @@ def read_overrides(path: Path, students: Collection[str], most: dict[str, Fracti
     return overrides
 
 
-def read_collected(path: Path, students: Collection[str]) -> Collected:
+def read_collected(path: Path, students: Collection[str], lab: str = "") -> Collected:
     """Read what `grader collect` says about the students of the roster, and which submissions belong to nobody.
 
+    Args:
+        lab: the lab whose submissions were collected; empty for the main assignment.
+
     Raises:
-        UsageError: the table cannot be read, or a line repeats another or has a wrong value.
+        UsageError: the table cannot be read, lies in a collection of another assignment, or a line repeats another or has a
+            wrong value.
     """
+    if (path.parent / RECORD).is_file() and (record := read_record(path.parent)):
+        require_lab(record, lab, "--collected", path)
     columns = ("id", "first_name", "last_name", "outcome", "attempts", "counted", "submitted_at", LATE_MINUTES, "note")
     found: dict[str, Handed] = {}
     unknown = []
