@@ -28,7 +28,7 @@ class Student:
         submission: the name of the archive or folder without its suffix.
         names: first_name, last_name and email, as far as the roster gives them.
         canvas_id: the number of the user in Canvas; empty if not known.
-        moodle_id: the number of the participant in Moodle; empty if not known.
+        moodle_id: the number in the names of Moodle's download, another one for each assignment; empty if not known.
     """
 
     id: str
