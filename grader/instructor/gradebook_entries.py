@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -49,7 +49,13 @@ class CheckEntry:
 
 @dataclass(frozen=True)
 class GradebookEntry:
-    """What the gradebook gets from one results.json; `digest` is that of the submission's collected files."""
+    """What the gradebook gets from one results.json.
+
+    Attributes:
+        digest: that of the submission's collected files.
+        level: the level of confinement.
+        bases: check -> what its verdict rests on (`grader.pipeline.judging.bases`).
+    """
 
     path: Path
     submission: str
@@ -58,6 +64,8 @@ class GradebookEntry:
     checks: tuple[CheckEntry, ...]
     reports: tuple[str, ...]
     digest: str = ""
+    level: str = ""
+    bases: dict[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> float:
@@ -117,6 +125,8 @@ def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
         checks=tuple(_check_entry(program[check.id]) for check in assignment.checks),
         reports=results.reports,
         digest=results.digest,
+        level=str(results.sandbox.get("level")),
+        bases={check_id: verdict.basis for check_id, verdict in program.items()},
     )
 
 

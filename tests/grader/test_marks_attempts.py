@@ -6,9 +6,10 @@ import pytest
 from class_downloads import packed
 from course_tools import enter, make_results
 from marks_tools import COLUMNS, marks, table
-from packing import WORK, write_packed
+from packing import ENGINE, WORK, write_packed
 
 from grader.__main__ import main
+from grader.pipeline.results import read_results
 from grader.pipeline.submission import read_submission
 
 OUTDATED = "the attempt that counts now is not the one that was graded: grade again"
@@ -62,6 +63,34 @@ def test_what_was_graded_as_a_folder_or_packed_in_another_way_is_the_same_work(c
     assert (total()["total"], collect.rows()["s1"]["counted"]) == ("100", "2-s1.zip")
     collect("--counts", "s1=1")
     assert OUTDATED in total()["note"]
+
+
+def test_a_class_that_was_judged_by_two_versions_is_named(pack, runs, grade, course, write, tmp_path, capsys):
+    names = ("ada", "bob", "eve")
+    grade(*(pack(".zip", {**WORK, ENGINE: name.encode()}, name) for name in names), profile="full")
+    given = [(name, item, points) for name in names for item, points in (("report", 20), ("code_review", 10))]
+    files = ["--students", write("r.csv", "id", [[name] for name in names]), "--out", tmp_path / "marks", "--course", course]
+    files += ["--by-hand", write("g.csv", "id,item,points", given), "--unknown-as-on-time"]
+
+    def total():
+        return main(["marks", str(tmp_path / "out"), *map(str, files)]), capsys.readouterr().err
+
+    def judged_otherwise(name, *checks):
+        folder = tmp_path / "out" / name
+        results = read_results(folder / "results.json")
+        verdicts = [replace(one, basis="old") if one.id in checks else one for one in results.verdicts]
+        replace(results, verdicts=tuple(verdicts)).write(folder)
+
+    assert total() == (0, "")
+    for name in ("ada", "bob"):
+        judged_otherwise(name, "network.load", "minimax.build")
+    assert total() == (
+        1,
+        "grader: another version of the grader or of assignment.toml judged minimax.build, network.load of ada, bob than of "
+        "the rest of the class: give the grade command of the class again, if the change matters\n",
+    )
+    judged_otherwise("eve", "network.load", "minimax.build")
+    assert total() == (0, "")
 
 
 def test_the_table_of_another_assignment_is_refused(collect, download, school, course, capsys):

@@ -23,6 +23,7 @@ from grader.instructor.marking.schemes import load_scheme
 from grader.instructor.marking.standing import Policy, Sources, standing_of
 from grader.instructor.marking.tables import Collected, HandMark, Override, read_collected, read_hand_marks, read_overrides
 from grader.instructor.marking.totals import total_of
+from grader.instructor.marking.versions import of_two_versions
 from grader.instructor.notebook import load_rubric
 
 Given = TypeVar("Given", HandMark, Override)
@@ -64,7 +65,7 @@ class _Program:
 
 
 def main(options: MarksOptions) -> int:
-    """Write the tables and the journal; return 0 if every total is final, else 1."""
+    """Write the tables and the journal; return 0 if every total is final and of one version, else 1."""
     assignment = load_named(options.lab)
     scheme = load_scheme(options.scheme, options.course, assignment)
     items = Items.of(scheme, assignment, load_rubric(assignment, options.course))
@@ -96,11 +97,12 @@ def main(options: MarksOptions) -> int:
     if scheme.choice:
         print(on_screen(scheme.choice))
     strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
+    versions = list(of_two_versions(program.entries, assignment))
     with held_folder(options.out, by="call of `marks`"):
         _write(options, lines, items, assignment)
-    for sentence in (*program.strangers, *strangers, *_unknown(collected, lines)):
+    for sentence in (*program.strangers, *strangers, *versions, *_unknown(collected, lines)):
         print(on_screen(f"grader: {sentence}"), file=sys.stderr)
-    return 1 if _report(lines, options.out) or program.strangers or strangers else 0
+    return 1 if _report(lines, options.out) or program.strangers or strangers or versions else 0
 
 
 def _by_student(given: Mapping[tuple[str, str], Given]) -> dict[str, dict[str, Given]]:
