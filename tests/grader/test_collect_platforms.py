@@ -341,6 +341,9 @@ def test_flat_moodle_files_with_times_are_late_beyond_the_grace(collect, downloa
         "Due date as in the earlier collection: 2026-12-01T23:59:00+08:00, grace 15 minutes; the last attempt" in collect.said
     )
     assert collect.rows() == rows
+    assert collect("--due", "2026-12-01T23:58+08:00") == 0 and "Grace as in the earlier collection: 15 minutes." in collect.said
+    assert [collect.rows()[key]["late_minutes"] for key in ("s1", "s2")] == ["0", "16"]
+    assert collect("--due", "2026-12-01T23:59+08:00", "--grace", "0") == 0 and collect.rows()["s2"]["late_minutes"] == "15"
 
 
 def test_times_that_only_say_when_a_download_was_packed_are_not_used(collect, download):
