@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from grader.instructor.collecting.attempts import COLLECTED, MISSING
 from grader.instructor.gradebook_entries import GradebookEntry
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import LATE_MINUTES, Part, profile_warning
-from grader.instructor.marking.tables import COLLECTED, MISSING, Handed, HandMark, Override
+from grader.instructor.marking.tables import Handed, HandMark, Override
 
 NOT_GRADED, NOT_MARKED = "could not be graded:", "not marked:"
 """Reasons that end with a colon are followed by what they concern."""

@@ -13,13 +13,13 @@ from common.csv_tables import listed, read_table
 from common.errors import UsageError
 from common.harmless_text import from_csv_cell
 from common.near_names import meant, same_but_written_otherwise
+from grader.instructor.collecting.attempts import UNKNOWN
 from grader.instructor.collecting.outcomes import LATE_BY_CANVAS
 from grader.instructor.collecting.record import RECORD, read_record, require_lab
 from grader.instructor.marking.schemes import LATE_MINUTES
 
 TOTAL = "total"
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-COLLECTED, MISSING, UNKNOWN = "collected", "missing", "unknown"
 
 
 @dataclass(frozen=True)
