@@ -13,6 +13,7 @@ from grader.pipeline.results import read_results
 from grader.pipeline.submission import read_submission
 
 OUTDATED = "the attempt that counts now is not the one that was graded: grade again"
+NO_ATTEMPT = "the graded files are those of no collected attempt: grade again, unless a person repaired them"
 
 
 @pytest.fixture
@@ -57,12 +58,20 @@ def test_what_was_graded_as_a_folder_or_packed_in_another_way_is_the_same_work(c
     (tmp_path / "regraded").mkdir()
     folder = write_packed(tmp_path / "regraded" / "s1", "folder", {f"wrap/{path}": text for path, text in WORK.items()})
     total.graded(folder)
-    assert total()["total"] == "100"  # repaired by hand and not collected, so it is no attempt
+    assert total()["total"] == "100" and NO_ATTEMPT in total()["note"]  # repaired by hand and not collected
     collect(folder)
     collect("--counts", "s1=2")
-    assert (total()["total"], collect.rows()["s1"]["counted"]) == ("100", "2-s1.zip")
+    assert (total()["total"], collect.rows()["s1"]["counted"]) == ("100", "2-s1.zip") and NO_ATTEMPT not in total()["note"]
     collect("--counts", "s1=1")
     assert OUTDATED in total()["note"]
+
+
+def test_an_attempt_that_was_collected_into_another_folder_is_not_the_graded_one(collect, download, total):
+    collect(download({"adajralice_101_1_gomoku.zip": packed("old")}))
+    total.graded(collect.out / "submissions" / "s1.zip")
+    collect.out = collect.out.with_name("resubmissions")
+    collect(download({"adajralice_101_2_gomoku-1.zip": packed("new")}, name="later"))
+    assert total()["total"] == "100" and NO_ATTEMPT in total()["note"]
 
 
 def test_a_class_that_was_judged_by_two_versions_is_named(pack, runs, grade, course, write, tmp_path, capsys):

@@ -16,7 +16,7 @@ from grader.assignment import Assignment, load_named
 from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
-from grader.instructor.marking.graded_attempt import is_of_another_attempt
+from grader.instructor.marking.graded_attempt import ANOTHER, NONE, graded_attempt
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.journal import APPLIED, CHANGED, JOURNAL, WITHDRAWN, read_journal, update_journal
 from grader.instructor.marking.schemes import load_scheme
@@ -28,6 +28,7 @@ from grader.instructor.notebook import load_rubric
 
 Given = TypeVar("Given", HandMark, Override)
 NOT_THE_GRADED_ONE = "the attempt that counts now is not the one that was graded: grade again"
+NO_ATTEMPT = "the graded files are those of no collected attempt: grade again, unless a person repaired them"
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,14 @@ def main(options: MarksOptions) -> int:
     overrides = _by_student(read_overrides(options.overrides, ids, items.most | items.parts) if options.overrides else {})
     typed = _by_student(read_gradebook_marks(options.gradebook, assignment, items) if options.gradebook else {})
     program = _read_program(options.results, roster, assignment)
-    outdated = _outdated(options, collected, program, assignment)
+    attempts = _graded_attempts(options, collected, program, assignment)
     lines = []
     for student in roster:
         i = student.id
         sources = Sources(
             entry=program.entries.get(i),
-            unreadable=program.unreadable.get(i, "") or outdated.get(i, ""),
+            unreadable=program.unreadable.get(i) or (NOT_THE_GRADED_ONE if attempts.get(i) == ANOTHER else ""),
+            remark=NO_ATTEMPT if attempts.get(i) == NONE else "",
             handed=collected.students.get(i),
             by_hand=by_hand.get(i, {}),
             formgrader=typed.get(i, {}),
@@ -153,15 +155,15 @@ def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: 
     return _Program(entries, unreadable, tuple(strangers))
 
 
-def _outdated(options: MarksOptions, collected: Collected, program: _Program, assignment: Assignment) -> dict[str, str]:
-    """Return student -> a sentence, for each result that is not of the attempt that counts now."""
+def _graded_attempts(options: MarksOptions, collected: Collected, program: _Program, assignment: Assignment) -> dict[str, str]:
+    """Return student -> which attempt was graded, for each student of the collection with a result."""
     if not options.collected:
         return {}
     folder = options.collected.parent
     return {
-        student: NOT_THE_GRADED_ONE
+        student: graded_attempt(entry, handed, folder, assignment, student)
         for student, handed in collected.students.items()
-        if (entry := program.entries.get(student)) and is_of_another_attempt(entry, handed, folder, assignment, student)
+        if (entry := program.entries.get(student))
     }
 
 

@@ -27,6 +27,7 @@ class Sources:
     Attributes:
         entry: the result of the programs; None if there is none.
         unreadable: why there is no result that can be used; empty if nothing says so.
+        remark: what has to be known about the result, even if it counts; empty if nothing has.
         handed: the line of collected.csv; None without one.
         by_hand: item -> mark, from the CSV file.
         formgrader: item -> mark, from nbgrader's gradebook.
@@ -39,6 +40,7 @@ class Sources:
     by_hand: dict[str, HandMark]
     formgrader: dict[str, HandMark]
     overrides: dict[str, Override]
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ def _look_at_what_was_handed_in(standing: Standing, sources: Sources, policy: Po
             standing.doubts.append("collected.csv says that nothing was handed in, but there is a result")
     if sources.entry:
         standing.doubts += [sources.unreadable] if sources.unreadable else []
+        standing.remarks += [sources.remark] if sources.remark else []
         return
     nothing = handed is not None and handed.outcome == MISSING
     if (nothing or (handed is None and policy.missing_as_zero)) and not sources.unreadable and not standing.doubts:
