@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -28,7 +28,7 @@ class Student:
         submission: the name of the archive or folder without its suffix.
         names: first_name, last_name and email, as far as the roster gives them.
         canvas_id: the number of the user in Canvas; empty if not known.
-        moodle_id: the number of the participant in Moodle; empty if not known.
+        moodle_id: the number in the names of Moodle's download, another one for each assignment; empty if not known.
     """
 
     id: str
@@ -49,7 +49,13 @@ class CheckEntry:
 
 @dataclass(frozen=True)
 class GradebookEntry:
-    """What the gradebook gets from one results.json; `digest` is that of the submission's collected files."""
+    """What the gradebook gets from one results.json.
+
+    Attributes:
+        digest: that of the submission's collected files.
+        level: the level of confinement.
+        bases: check -> what its verdict rests on (`grader.pipeline.judging.bases`).
+    """
 
     path: Path
     submission: str
@@ -58,6 +64,8 @@ class GradebookEntry:
     checks: tuple[CheckEntry, ...]
     reports: tuple[str, ...]
     digest: str = ""
+    level: str = ""
+    bases: dict[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> float:
@@ -117,6 +125,8 @@ def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
         checks=tuple(_check_entry(program[check.id]) for check in assignment.checks),
         reports=results.reports,
         digest=results.digest,
+        level=str(results.sandbox.get("level")),
+        bases={check_id: verdict.basis for check_id, verdict in program.items()},
     )
 
 
@@ -211,12 +221,13 @@ def _letters(name: str) -> str:
 
 def _student(fields: dict[str, str], where: str) -> Student:
     """Return the student of a line of the roster."""
-    require_student_id(fields["id"], where)
+    student_id = fields.get("id", "")  # a short line may end before it
+    require_student_id(student_id, where)
     names = {key: fields[key] for key in ("first_name", "last_name", "email") if fields.get(key)}
     if strange := [name for key, name in names.items() if key != "email" and ("<" in name or ">" in name)]:
         raise UsageError(f"{where}: expected names without < and >, which formgrader shows as HTML; got {strange[0]!r}")
     numbers = {key: fields.get(key, "") for key in ("canvas_id", "moodle_id")}
-    return Student(fields["id"], fields.get("submission") or fields["id"], names, **numbers)
+    return Student(student_id, fields.get("submission") or student_id, names, **numbers)
 
 
 def require_student_id(student_id: str, where: str) -> None:

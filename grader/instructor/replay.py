@@ -168,6 +168,7 @@ def main(
         submission,
         order,
         taken_over=TakenOver([*taken_over, *absent]),
+        keeps_earlier=True,  # another run of this name may lie in the folder
         listener=Progress(announce),
     )
     pairs = [(recorded[verdict.id], verdict) for verdict in repeated.verdicts if verdict.id in wanted]

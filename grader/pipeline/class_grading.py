@@ -26,7 +26,8 @@ from grader.pipeline.opponents import build_opponent
 from grader.pipeline.order import Order
 from grader.pipeline.ray_grading import RayChecks
 from grader.pipeline.regrading import require_same_assignment, work_for
-from grader.pipeline.results import Results
+from grader.pipeline.report import write_report
+from grader.pipeline.results import REPORT, Results
 from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, update_reports
 from grader.pipeline.submission import (
@@ -186,11 +187,15 @@ class _ClassGrading:
         return Lines(self.progress.announce) if self.progress.total == 1 else ClassListener(self.progress, name)
 
     def _finished(self, results: Results, submission: Submission, remarks: Sequence[str]) -> SummaryRow:
-        """Leave a finished result unchanged, and say so."""
+        """Leave a finished result unchanged but for its reports, and say so."""
         order, say = self.order, self.progress.say
         name, seed = submission.name, results.seed
         say(f"{name}: already graded ({results.environment['date']}); use --again to grade it again.")
-        if update_reports(order.out / name, submission):
+        changed = update_reports(order.out / name, submission)
+        if changed or results.reports != tuple(submission.reports):
+            results = replace(results, reports=submission.reports, ignored=submission.ignored, notes=submission.notes)
+            write_report(results, order.out / name / REPORT)
+            results.write(order.out / name)
             say(f"{name}: its reports have changed; the new ones replace the old ones, which are kept.")
         row = summary_row(results, ("finished before", *remarks))
         if order.seed in (None, seed):

@@ -87,9 +87,15 @@ def files_of_checks(assignment: Assignment, root: Path = ROOT) -> dict[str, list
     return found
 
 
-def bases(files: Mapping[str, bytes], level: str, assignment: Assignment, profile: str) -> dict[str, str]:
-    """Return check -> sha256 of everything that its verdict rests on, for a submission's files and a level of confinement."""
-    judges = check_digests(assignment, profile)
+def bases(
+    files: Mapping[str, bytes], level: str, assignment: Assignment, profile: str, judges: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return check -> sha256 of everything that its verdict rests on, for a submission's files and a level of confinement.
+
+    Args:
+        judges: what `check_digests` returns for this profile, for callers with many submissions.
+    """
+    judges = judges or check_digests(assignment, profile)
     digests = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
     found = {}
     for check in assignment.checks:

@@ -23,10 +23,13 @@ class Listener:
 
 
 class Progress(Listener):
-    """Shows only how far a long check is, as a line that the next one replaces."""
+    """Shows each sentence, and how far a long check is, as a line that the next one replaces."""
 
     def __init__(self, announce: Announce) -> None:
         self._announce = announce
+
+    def say(self, sentence: str) -> None:
+        self._announce(sentence)
 
     def progress(self, sentence: str) -> None:
         self._announce(f"\r{sentence}")
@@ -41,9 +44,6 @@ class Lines(Progress):
     def __init__(self, announce: Announce) -> None:
         super().__init__(announce)
         self._reason, self._same = "", 0
-
-    def say(self, sentence: str) -> None:
-        self._announce(sentence)
 
     def decided(self, number: int, total: int, verdict: Verdict) -> None:
         reason = verdict.message if verdict.status == COULD_NOT_GRADE else ""

@@ -210,7 +210,7 @@ class RayChecks:
                     f"{run.identity.submission}: a node that was started on the same machine interrupted it; it goes on."
                 )
             except self._ray.exceptions.RayTaskError as error:
-                if isinstance(error.cause, UsageError):
+                if isinstance(error.cause, (UsageError, OSError)):  # Ray's own copy of an OSError has no errno
                     raise error.cause from None
                 raise
             except self._ray.exceptions.RayError as error:

@@ -79,7 +79,10 @@ def require_same_assignment(names: Iterable[str], order: Order) -> None:
 
 
 def _regraded(submission: Submission, order: Order, folder: Path, results: Results, regrade: Regrade) -> Work:
-    """Return the work of grading some checks again: those requested, and those whose verdicts belong to other work."""
+    """Return the work of grading some checks again.
+
+    These are the requested ones, those whose verdicts belong to other work, and those that had another number of points.
+    """
     now = bases(submission.files, order.sandbox.level, order.assignment, order.profile)
     then = {verdict.id: verdict for verdict in results.program}
     changed = {i for i, basis in now.items() if i not in then or then[i].basis != basis}
@@ -91,6 +94,8 @@ def _regraded(submission: Submission, order: Order, folder: Path, results: Resul
     graded, level = (results.digest, results.profile), results.sandbox.get("level")
     if (*graded, level) != (submission.digest, order.profile, order.sandbox.level):
         again |= changed
+    points = {check.id: check.points for check in order.assignment.checks}
+    again |= {i for i in now if i in then and then[i].max_points != points[i]}
     if not again:
         return Work(order, finished=results)
     absent = [verdict for verdict in absent_verdicts(submission, order.assignment) if verdict.id in again]

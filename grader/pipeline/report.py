@@ -61,7 +61,7 @@ def render_report(results: Results, *, made: str = "", with_seed: bool = True, f
 
     Args:
         made: the date on the page; empty for the current time.
-        with_seed: whether the page names the seed of the hidden positions and games.
+        with_seed: whether the page names the seed of the hidden positions and games, and the node of a cluster.
         folder: where the page stays, if it does.
     """
     environment, assignment = template_environment(TEMPLATES, VIEWER), load_named(results.assignment)

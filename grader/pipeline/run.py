@@ -12,6 +12,7 @@ The run's folder holds
 - `used.txt`: how many seconds of its budget an unfinished run has used;
 - `report.html` and `results.json`, written at the end; the latter holds the digests of `run.json`, `submission.zip`,
   `verdicts.jsonl` and `games.jsonl`;
+- `.next/`: the first files of a run that is about to take this one's place;
 - `earlier/`: the runs before this one (grader/pipeline/run_folder.py).
 """
 

@@ -1,7 +1,8 @@
 """The folder of a graded run: who may write to it, whether the run is finished, and what is kept from earlier runs.
 
 `grader.pipeline.order.Identity` tells runs apart. An unfinished run is continued. A finished run is never deleted: when
-another run takes its place, it is kept in `earlier/1`, `earlier/2`, ...
+another run takes its place, it is kept in `earlier/1`, `earlier/2`, ... The first files of the new run are written to `.next/`
+before that, so that the verdicts that it takes over are never without a run that has them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from grader.pipeline.submission import Submission
 from grader.pipeline.workspace import build_workspace
 
 REFUSAL_FILE = "refused.txt"
-EARLIER, MOVING = "earlier", ".moving"
+EARLIER, MOVING, NEXT = "earlier", ".moving", ".next"
 # The files of a run, results first: while they are moved one by one, those left must never look like a finished run.
 RECORDS = (RESULTS, RUN, VERDICTS, GAMES, REPORT, LOG, SUBMISSION, REPORTS)
 PASSING = (PROGRESS, WORKSPACE, ENGINE, SCRATCH)
@@ -100,15 +101,12 @@ def prepare_folder(
             _drop_cut_line(folder / name)
         say(f"{submission.name}: continuing an unfinished run; checks decided so far: {len(decided_so_far(folder))}.")
     else:
+        _write_next(folder / NEXT, fresh, taken_over)
         if keeps_earlier and (place := keep_earlier(folder)):
             say(f"{submission.name}: the earlier run is kept in {place}.")
-        for name in (*RECORDS, USED):
+        for name in sorted(RECORDS, key=lambda name: name == RUN):  # while run.json is there, the next run has not begun
             remove(folder / name)
-        lines = [json.dumps(verdict.to_json()) + "\n" for verdict in taken_over.verdicts]
-        (folder / VERDICTS).write_text("".join(lines), encoding="utf-8")
-        if taken_over.games:
-            (folder / GAMES).write_bytes(taken_over.games)
-        fresh.write(folder)
+        _begin_next(folder)
     write_archive(submission.files, folder / SUBMISSION)
     write_reports(submission.report_files, folder)
     for name in PASSING:
@@ -122,10 +120,16 @@ def keep_earlier(folder: Path) -> Path | None:
     if not any((folder / name).exists() and (folder / name).stat().st_size for name in (RESULTS, VERDICTS)):
         return None
     (folder / EARLIER / MOVING).mkdir(parents=True, exist_ok=True)
-    return finish_move(folder)
+    return _move(folder)
 
 
-def finish_move(folder: Path) -> Path | None:
+def finish_move(folder: Path) -> None:
+    """Finish what a killed grader began: to keep an earlier run, and to put the next one in its place."""
+    _move(folder)
+    _begin_next(folder)
+
+
+def _move(folder: Path) -> Path | None:
     """Finish a move that was begun, perhaps by a grader that was killed; return the new folder, or None without a move."""
     moving = folder / EARLIER / MOVING
     if not moving.is_dir():
@@ -134,6 +138,28 @@ def finish_move(folder: Path) -> Path | None:
         if (folder / name).exists():
             (folder / name).rename(moving / name)
     return moving.rename(_next_earlier(folder))
+
+
+def _write_next(place: Path, record: RunRecord, taken_over: TakenOver) -> None:
+    """Write the first files of a run, run.json last, while an earlier run is still in its place."""
+    remove(place)
+    place.mkdir()
+    lines = [json.dumps(verdict.to_json()) + "\n" for verdict in taken_over.verdicts]
+    (place / VERDICTS).write_text("".join(lines), encoding="utf-8")
+    if taken_over.games:
+        (place / GAMES).write_bytes(taken_over.games)
+    record.write(place)
+
+
+def _begin_next(folder: Path) -> None:
+    """Put the first files of a run in place, run.json last, unless they are not whole or an earlier run is still there."""
+    if not (folder / NEXT / RUN).exists() or (folder / RUN).exists():
+        return
+    remove(folder / USED)
+    for name in (GAMES, VERDICTS, RUN):
+        if (folder / NEXT / name).exists():
+            (folder / NEXT / name).rename(folder / name)
+    remove(folder / NEXT)
 
 
 def _next_earlier(folder: Path) -> Path:

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from course_tools import enter
 from packing import ENGINE, WORK
 
 from common.locks import held_folder
@@ -278,9 +279,27 @@ def test_reports_are_kept_and_a_later_one_does_not_make_the_programs_graded_agai
     before = results("ada")
     pack(".zip", {**WORK, "report.pdf": b"second"}, "ada")
     code, out, _ = grade(path)
-    assert code == 0 and runs == ["ada"] and results("ada") == before and "its reports have changed" in out
+    assert code == 0 and runs == ["ada"] and "its reports have changed" in out
+    after = results("ada")
+    assert after["files"]["reports"] == ["report.pdf"] and "report/a.png" not in (folder / "report.html").read_text()
+    assert {key for key in before if before[key] != after[key]} == {"files", "checksum"}
     assert read_reports(folder) == {"report.pdf": b"second"}
     assert read_reports(folder / "earlier/1") == {"report.pdf": b"first", "report/a.png": b"png"}
+
+
+def test_a_first_report_that_comes_after_the_grading_reaches_the_marking_sheet(
+    pack, runs, grade, results, tmp_path, course, api
+):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    assert results("ada")["files"]["reports"] == []
+    pack(".zip", {**WORK, "report.pdf": b"late"}, "ada")
+    assert grade(path)[0] == 0 and runs == ["ada"]
+    enter(course, tmp_path / "out")
+    sheet = (course / "autograded/ada/gomoku/report.ipynb").read_text(encoding="utf-8")
+    assert "See the report that was handed in." in sheet and "No report was handed in." not in sheet
+    assert "reports/report.pdf" in sheet and "only in the archive" not in sheet
+    assert "Files for a person to read: report.pdf" in (tmp_path / "out/ada/report.html").read_text(encoding="utf-8")
 
 
 def test_reports_get_names_that_are_names_and_nothing_acts():

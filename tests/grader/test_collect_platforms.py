@@ -232,6 +232,23 @@ def test_moodle_folders_with_one_archive_each_keep_its_bytes(collect, download, 
     assert rows["moodle-7009"]["outcome"] == "unknown" and kept["unknown/moodle-7009/1-gomoku.zip"] == packed("n")
 
 
+@pytest.mark.parametrize("column", ["moodle_id", "canvas_id"])
+def test_numbers_of_the_roster_that_are_shifted_give_nobody_the_work_of_another(column, collect, download, tmp_path):
+    roster = tmp_path / "shifted.csv"
+    roster.write_text(f"id,first_name,last_name,{column}\ns1,Alice,Ada,7002\ns2,José,Núñez,7001\ns3,Zoë,Zimt,7003\n")
+    names = {
+        "moodle_id": [moodle(*who, "a.zip") for who in (("Alice Ada", 7001), ("José Núñez", 7002), ("Zoe Zimt", 7003))],
+        "canvas_id": ["adaalice_7001_1_a.zip", "núñezjosé_7002_2_a.zip", "zimtzoe_7003_3_a.zip"],
+    }[column]
+    assert collect(download({name: packed(name) for name in names}), roster=roster) == 1
+    rows = collect.rows()
+    assert [rows[i]["outcome"] for i in ("s1", "s2", "s3")] == ["unknown", "unknown", "collected"]
+    stranger = rows[f"{column.removesuffix('_id')}-7002"]
+    assert f"has the {column} of s1, but the name of s2: correct or empty that column of the roster" in stranger["note"]
+    roster.write_text("id,first_name,last_name\ns1,Alice,Ada\ns2,José,Núñez\ns3,Zoë,Zimt\n")
+    assert collect(roster=roster) == 0 and tree(collect.out)["submissions/s2.zip"] == packed(names[1])
+
+
 def test_canvas_says_by_its_label_which_attempts_were_in_time(collect, download):
     names = ("adajralice_101_9001_gomoku.zip", "adajralice_101_9003_gomoku-1.zip", "adajralice_LATE_101_9005_gomoku-2.zip")
     path = download({name: packed(name) for name in names})
@@ -324,6 +341,9 @@ def test_flat_moodle_files_with_times_are_late_beyond_the_grace(collect, downloa
         "Due date as in the earlier collection: 2026-12-01T23:59:00+08:00, grace 15 minutes; the last attempt" in collect.said
     )
     assert collect.rows() == rows
+    assert collect("--due", "2026-12-01T23:58+08:00") == 0 and "Grace as in the earlier collection: 15 minutes." in collect.said
+    assert [collect.rows()[key]["late_minutes"] for key in ("s1", "s2")] == ["0", "16"]
+    assert collect("--due", "2026-12-01T23:59+08:00", "--grace", "0") == 0 and collect.rows()["s2"]["late_minutes"] == "15"
 
 
 def test_times_that_only_say_when_a_download_was_packed_are_not_used(collect, download):

@@ -11,6 +11,7 @@ from marks_tools import BY_HAND, COLUMNS, NAMES, OVERRIDES, journal, marks, tabl
 from common.harmless_text import from_csv_cell
 from common.locks import LOCK
 from grader.__main__ import main
+from grader.instructor.collecting.outcomes import LATE_BY_CANVAS
 from grader.instructor.marking.journal import JOURNAL, read_journal
 
 # ------------------------------------------------------------------------------------------------------ three schemes
@@ -55,6 +56,19 @@ def test_what_is_lacking_is_named_and_never_0(school, capsys):
     assert rows["heidi"]["note"] == "not marked: report, code_review"
     assert rows["frank"]["note"] == "nothing was handed in"
     assert "grader: carol is incomplete: could not be graded: minimax.win_rate\n" in capsys.readouterr().err
+
+
+def test_who_is_marked_late_without_a_time_is_never_counted_as_on_time(school, write):
+    lines = [("erin", "", "", "collected", 2, "a.zip", "", "", f"attempt 2 of 2 counts. {LATE_BY_CANVAS}.")]
+    lines += [("alice", "", "", "collected", 1, "a.zip", "", "", "")]
+    handed = ("--collected", write("c.csv", COLUMNS, lines), "--unknown-as-on-time", *school.usual[2:])
+    assert school(*handed) == 1
+    rows = marks(school)
+    assert (rows["alice"]["total"], rows["erin"]["total"], rows["erin"]["final"]) == ("97.5", "incomplete", "no")
+    assert "counted as on time" in rows["alice"]["note"]
+    assert rows["erin"]["note"].startswith("the platform marks the submission as late, but not by how much: give its time")
+    school(*handed, "--overrides", write("o.csv", OVERRIDES, [("erin", "late_minutes", 30, "Seen in SpeedGrader.", "X")]))
+    assert marks(school)["erin"]["total"] != "incomplete"
 
 
 def test_points_of_each_item_stand_beside_the_total_with_lateness_and_comments(school):

@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 from class_downloads import packed
-from course_tools import make_results
+from course_tools import enter, make_results
 from marks_tools import COLUMNS, marks, table
-from packing import WORK, write_packed
+from packing import ENGINE, WORK, write_packed
 
 from grader.__main__ import main
+from grader.pipeline.results import read_results
 from grader.pipeline.submission import read_submission
 
 OUTDATED = "the attempt that counts now is not the one that was graded: grade again"
+NO_ATTEMPT = "the graded files are those of no collected attempt: grade again, unless a person repaired them"
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def test_a_newer_attempt_that_was_not_graded_makes_the_total_incomplete(collect,
     collect(download({"adajralice_101_1_gomoku.zip": packed("old")}))
     total.graded(collect.out / "submissions" / "s1.zip")
     assert (total()["total"], total()["final"]) == ("100", "yes") and OUTDATED not in total()["note"]
-    collect(download({"adajralice_LATE_101_2_gomoku-1.zip": packed("new")}, name="later"))
+    collect(download({"adajralice_101_2_gomoku-1.zip": packed("new")}, name="later"))
     assert (total()["total"], total()["final"]) == ("incomplete", "no") and OUTDATED in total()["note"]
     total.graded(collect.out / "submissions" / "s1.zip")
     assert total()["total"] == "100" and OUTDATED not in total()["note"]
@@ -56,12 +58,60 @@ def test_what_was_graded_as_a_folder_or_packed_in_another_way_is_the_same_work(c
     (tmp_path / "regraded").mkdir()
     folder = write_packed(tmp_path / "regraded" / "s1", "folder", {f"wrap/{path}": text for path, text in WORK.items()})
     total.graded(folder)
-    assert total()["total"] == "100"  # repaired by hand and not collected, so it is no attempt
+    assert total()["total"] == "100" and NO_ATTEMPT in total()["note"]  # repaired by hand and not collected
     collect(folder)
     collect("--counts", "s1=2")
-    assert (total()["total"], collect.rows()["s1"]["counted"]) == ("100", "2-s1.zip")
+    assert (total()["total"], collect.rows()["s1"]["counted"]) == ("100", "2-s1.zip") and NO_ATTEMPT not in total()["note"]
     collect("--counts", "s1=1")
     assert OUTDATED in total()["note"]
+
+
+def test_an_attempt_that_was_collected_into_another_folder_is_not_the_graded_one(collect, download, total):
+    collect(download({"adajralice_101_1_gomoku.zip": packed("old")}))
+    total.graded(collect.out / "submissions" / "s1.zip")
+    collect.out = collect.out.with_name("resubmissions")
+    collect(download({"adajralice_101_2_gomoku-1.zip": packed("new")}, name="later"))
+    assert total()["total"] == "100" and NO_ATTEMPT in total()["note"]
+
+
+def test_a_class_that_was_judged_by_two_versions_is_named(pack, runs, grade, course, write, tmp_path, capsys):
+    names = ("ada", "bob", "eve")
+    grade(*(pack(".zip", {**WORK, ENGINE: name.encode()}, name) for name in names), profile="full")
+    given = [(name, item, points) for name in names for item, points in (("report", 20), ("code_review", 10))]
+    files = ["--students", write("r.csv", "id", [[name] for name in names]), "--out", tmp_path / "marks", "--course", course]
+    files += ["--by-hand", write("g.csv", "id,item,points", given), "--unknown-as-on-time"]
+
+    def total():
+        return main(["marks", str(tmp_path / "out"), *map(str, files)]), capsys.readouterr().err
+
+    def judged_otherwise(name, *checks):
+        folder = tmp_path / "out" / name
+        results = read_results(folder / "results.json")
+        verdicts = [replace(one, basis="old") if one.id in checks else one for one in results.verdicts]
+        replace(results, verdicts=tuple(verdicts)).write(folder)
+
+    assert total() == (0, "")
+    for name in ("ada", "bob"):
+        judged_otherwise(name, "network.load", "minimax.build")
+    assert total() == (
+        1,
+        "grader: another version of the grader or of assignment.toml judged minimax.build, network.load of ada, bob than of "
+        "the rest of the class: give the grade command of the class again, if the change matters\n",
+    )
+    judged_otherwise("eve", "network.load", "minimax.build")
+    assert total() == (0, "")
+
+
+def test_the_table_of_another_assignment_is_refused(collect, download, school, course, capsys):
+    path = download({"adajralice_101_1_gomoku.zip": packed("old")})
+    for name, option in (("warmup", ("--warmup", "--course", course)), ("nogo", ("--lab", "nogo"))):
+        collect.out = collect.out.with_name(f"{name}-class")
+        collect(path, *option)
+        table = collect.out / "collected.csv"
+        assert school("--collected", table) == 2 and not school.folder.exists()
+        assert enter(course, school.results, "--collected", table) == 2
+        said = f"expected a collection of the main assignment after --collected; {table} holds submissions of {name}\n"
+        assert capsys.readouterr().err == f"grader: {said}" * 2
 
 
 def test_submissions_of_unknown_people_are_named_with_the_students_who_get_0_for_nothing(school, write, capsys):

@@ -10,9 +10,11 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from common.files import has_no_room
 from grader.__main__ import main
 from grader.pipeline import ray_grading
 from grader.pipeline.results import read_results
@@ -178,6 +180,22 @@ def test_a_node_that_joins_later_and_falls_short_gets_no_unit_and_is_named(clust
     assert said.count("It joined after the start and gets no submissions") == 1 and "instead of 1.0" in said
     nodes = {read_results(tmp_path / "out" / name / "results.json").environment["node"] for name in names}
     assert nodes == set(known) and len(known) == 1
+
+
+@needs_ray
+def test_a_full_disk_of_a_node_is_no_fault_of_the_submission(monkeypatch):
+    from ray import exceptions
+
+    def followed(*_):
+        raise exceptions.RayTaskError("checks", "", OSError(errno.ENOSPC, "No space left")).as_instanceof_cause()
+
+    checks = object.__new__(ray_grading.RayChecks)
+    checks._ray = SimpleNamespace(exceptions=exceptions, cancel=lambda *_, **__: None)
+    monkeypatch.setattr(checks, "_start", lambda _: None)
+    monkeypatch.setattr(checks, "_followed", followed)
+    with pytest.raises(OSError, match="No space left") as raised:
+        checks(None, None, None)
+    assert has_no_room(raised.value)
 
 
 @needs_ray

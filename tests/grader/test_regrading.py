@@ -1,12 +1,15 @@
 """`grade --only`, `--regrade` and `--whole-match`: which checks run again, and what becomes of the other verdicts."""
 
+import errno
 import json
+from dataclasses import replace
 
 import pytest
 from packing import ENGINE, WORK
 
-from grader.pipeline import grading
-from grader.pipeline.results import FAILED, PASSED, Verdict
+from grader.pipeline import grading, run_folder
+from grader.pipeline.results import FAILED, PASSED, Verdict, read_results
+from grader.pipeline.run import RunRecord
 
 EVERYTHING = 25
 MATCH = "minimax.win_rate"
@@ -124,6 +127,22 @@ def test_only_some_checks_of_a_new_submission_then_others_then_the_rest(pack, ra
     assert len(by_id(results("ada"))) == EVERYTHING
 
 
+@pytest.mark.parametrize("more", [1, -1])
+def test_a_check_whose_points_were_changed_is_graded_again_whatever_was_requested(
+    more, pack, ran, grade, assignment, change, monkeypatch, tmp_path
+):
+    path, ran.failing = pack(".zip", WORK, "ada"), ("network.load",)
+    grade(path)
+    change()
+    known, ran.failing = assignment.check("network.layers"), ()
+    worth = replace(known, points=known.points + more)
+    checks = tuple(worth if check.id == worth.id else check for check in assignment.checks)
+    monkeypatch.setattr("grader.pipeline.commands.load_named", lambda _: replace(assignment, checks=checks))
+    assert grade(path, "--regrade", "failed")[0] == 0 and ran[1] == {"network.load", "network.layers"}
+    kept = {verdict.id: verdict for verdict in read_results(tmp_path / "out/ada/results.json").program}
+    assert kept["network.layers"].points == kept["network.layers"].max_points == worth.points
+
+
 def test_only_an_unknown_check_is_a_wrong_call(pack, ran, grade):
     code, _, err = grade(pack(".zip", WORK, "ada"), "--only", "netwrok")
     assert code == 2 and err.startswith("grader: expected a check such as minimax.build or a part among minimax, ") and not ran
@@ -142,6 +161,31 @@ def test_a_killed_regrade_continues_with_the_verdicts_that_it_took_over(pack, ra
     after = by_id(results("ada"))
     assert {i for i in before if before[i]["basis"] != after[i]["basis"]} == ran[1] | ran[2]
     assert len(after) == EVERYTHING and results("ada", "earlier/1")["points"] == 70
+
+
+@pytest.mark.parametrize("when", ["the first files are written", "the earlier run has been moved"])
+def test_a_full_disk_or_a_kill_at_the_start_of_a_regrade_costs_no_verdict(
+    when, pack, ran, grade, results, monkeypatch, tmp_path
+):
+    path, ran.failing = pack(".zip", WORK, "ada"), ("network.load",)
+    grade(path)
+    before, ran.failing = results("ada"), ()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def killed(folder):
+        keep_earlier(folder)
+        raise KeyboardInterrupt
+
+    keep_earlier, early = run_folder.keep_earlier, when == "the first files are written"
+    with monkeypatch.context() as once:
+        once.setattr(RunRecord, "write", full) if early else once.setattr(run_folder, "keep_earlier", killed)
+        assert grade(path, "--regrade", "failed")[0] == (2 if early else 130)
+    assert results("ada", "" if early else "earlier/1") == before and len(ran) == 1
+    assert grade(path, "--regrade", "failed")[0] == 0 and ran[1] == {"network.load"}
+    assert results("ada")["seed"] == before["seed"] and results("ada", "earlier/1") == before
+    assert not (tmp_path / "out/ada/.next").exists()
 
 
 def test_a_whole_match_goes_on_with_the_games_that_were_played_and_runs_no_other_check(pack, ran, grade, results, tmp_path):

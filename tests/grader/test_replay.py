@@ -89,6 +89,16 @@ def test_a_verdict_that_differs_is_shown_with_what_differs_since(run, tmp_path):
     assert "mcts_pure.tree: DIFFERENT" in lines and lines[-1].startswith("0 of 1 verdicts are the same")
 
 
+def test_another_run_of_the_same_name_where_the_repetition_goes_is_kept(run, tmp_path, runs):
+    there = Path(shutil.copytree(run, tmp_path / "others" / "alice"))
+    before, lines = contents(there), []
+    replay.main(run, ["mcts_pure.tree"], tmp_path / "others", lines.append, level=None)
+    kept = contents(there / "earlier/1")
+    assert kept.items() < before.items() and before.keys() - kept.keys() == {Path(".lock"), Path("progress.txt")}
+    assert runs == ["alice"]
+    assert f"alice: the earlier run is kept in {there / 'earlier/1'}." in lines
+
+
 def points(run):
     path = run / "results.json"
     path.write_text(path.read_text().replace('"points": 0.0', '"points": 2.0', 1))

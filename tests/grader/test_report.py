@@ -276,6 +276,13 @@ def test_a_report_without_games_has_no_script(assignment):
     assert "<script" not in page and "script-src" not in page and "Every check earned full points." in page
 
 
+def test_a_page_for_students_names_no_node_of_the_cluster(assignment):
+    around = {"date": "2026-01-01", "speed": "1.00", "node": "host7 (10.0.0.3, node ab12cd34)"}
+    results = replace(make_results(assignment, "ada"), environment=around)
+    given, own = (render_report(results, with_seed=with_seed) for with_seed in (False, True))
+    assert "host7" in own and "host7" not in given and "<dt>node</dt>" not in given and "1.00" in given
+
+
 def test_a_report_speaks_of_points_by_a_person_only_where_a_person_gives_some(assignment):
     page = render_report(make_results(assignment, "good"))
     assert "<b>30</b>points for a person to give" in page

@@ -21,6 +21,7 @@ def test_a_roster_is_a_csv_file_with_ids_that_differ_and_can_name_a_folder(tmp_p
         ("id\n../s1\n", "line 2: expected a student id that can name a folder and holds no HTML; got '../s1'"),
         ("id\n\n..\n", "line 3: expected a student id that can name a folder and holds no HTML; got '..'"),
         ("id,submission\n,x\n", "line 2: expected a student id that can name a folder and holds no HTML; got ''"),
+        ("last_name,id\nAda\n", "line 2: expected a student id that can name a folder and holds no HTML; got ''"),
         ("id\ns1\ns1\n", "line 3: the id s1 is listed twice"),
         ("id,submission\na,x\nb,x\n", "line 3: the submission x is listed twice"),
         ("id\n<svg onload=alert(1)>\n", "line 2: expected a student id that can name a folder and holds no HTML; got '<svg"),

@@ -327,15 +327,19 @@ def test_two_students_with_archives_of_one_name_are_kept_apart(tmp_path, compare
     [
         (["{one}"], "expected at least two submissions that can be read"),
         (["{one}", "{other}", "--earlier", "{one}"], "looks like one submission"),
+        (["{one}", "{other}", "--earlier", "{year}"], "2024 is a collection: name "),
         (["{one}", "{other}", "--earlier", "nowhere"], "expected a folder of submissions after --earlier"),
         (["{one}", "{other}", "--handed-out", "{empty}"], "expected handed-out sources"),
         (["{one}", "{other}", "--out", "{one}"], "expected a new folder, or one of an earlier comparison"),
     ],
 )
 def test_a_wrong_call_gets_one_sentence_and_writes_nothing(engines_of_three, tmp_path, capsys, call, words):
-    (tmp_path / "empty").mkdir()
+    places = {"empty": tmp_path / "empty", "year": tmp_path / "2024"}
+    for place in places.values():
+        place.mkdir()
+    (places["year"] / "collection.json").touch()
     one, other, _ = engines_of_three
-    call = [part.format(one=one, other=other, empty=tmp_path / "empty") for part in call]
+    call = [part.format(one=one, other=other, **places) for part in call]
     before = tree(tmp_path)
     assert main(["similarity", "--out", str(tmp_path / "out"), *call]) == 2
     told = capsys.readouterr().err

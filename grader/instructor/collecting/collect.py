@@ -180,8 +180,10 @@ def _due(order: CollectOrder, record: Record, announce: Announce) -> Due:
         rule = "the last attempt in time counts" if record.in_time_first else "the last attempt counts"
         announce(f"Due date as in the earlier collection: {record.due}, grace {record.grace_minutes} minutes; {rule}.")
     if order.due is not None:
-        record.due, record.grace_minutes = order.due.isoformat(), order.grace_minutes or 0
-    elif order.grace_minutes is not None:
+        record.due = order.due.isoformat()
+        if order.grace_minutes is None and record.grace_minutes:
+            announce(f"Grace as in the earlier collection: {record.grace_minutes} minutes.")
+    if order.grace_minutes is not None:
         record.grace_minutes = order.grace_minutes
     if order.in_time_first is not None:
         record.in_time_first = order.in_time_first

@@ -188,6 +188,6 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     if named := sum(1 for row in rows if row.counted and row.counted.by_name):
         were = "was" if named == 1 else "were"
         yield (
-            f"{named} of them {were} found by the name alone; the columns canvas_id, moodle_id and email of the roster make "
-            "this certain."
+            f"{named} of them {were} found by the name alone; the columns canvas_id and email of the roster make this certain, "
+            "as does moodle_id with the numbers of this download."
         )

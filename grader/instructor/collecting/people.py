@@ -129,6 +129,13 @@ class Roster:
     def _by_number(self, person: Person, column: str) -> Match:
         students = self.students or ()
         if found := [student for student in students if getattr(student, column) == person.handle]:
+            named = self._by_name(person.name, students).students
+            if named and not self._by_name(person.name, found).students:  # as where a column was shifted by a line
+                contradiction = (
+                    f"has the {column} of {found[0].id}, but the name of {named[0].id}: correct or empty that column of the "
+                    "roster"
+                )
+                return Match((*found, *named), contradiction=contradiction)
             return Match(tuple(found))
         open_students = [student for student in students if not getattr(student, column)]
         if "@" in person.name and (found := _with_email(open_students, person.name)):

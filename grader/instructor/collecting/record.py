@@ -112,6 +112,21 @@ def read_record(folder: Path) -> Record | None:
         ) from error
 
 
+def require_lab(record: Record, lab: str, option: str, place: Path) -> None:
+    """Raise a UsageError unless a collection is of this lab.
+
+    Args:
+        lab: empty for the main assignment.
+        option: the option that named the collection.
+        place: what came after it.
+    """
+    if record.lab != lab:
+        raise UsageError(
+            f"expected a collection of {lab or 'the main assignment'} after {option}; {place} holds submissions of "
+            f"{record.lab or 'the main assignment'}"
+        )
+
+
 def _from_json(data: dict[str, Any]) -> Attempt:
     when = datetime.fromisoformat(data["when"]) if data["when"] else None
     values = {**data, "person": Person(**data["person"]), "when": when, "notes": tuple(data["notes"])}

@@ -1,4 +1,4 @@
-"""Whether the attempt that was graded is the one that counts now in the collection."""
+"""Which attempt of the collection was graded: the one that counts now, another one, or none of them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ from grader.instructor.marking.tables import Handed
 from grader.pipeline.submission import read_submission
 
 ATTEMPTS = "attempts"
+COUNTED, ANOTHER, NONE = "counted", "another", "none"
 
 
-def is_of_another_attempt(entry: GradebookEntry, handed: Handed, collection: Path, assignment: Assignment, owner: str) -> bool:
-    """Return whether a result is that of an attempt which does not count now.
+def graded_attempt(entry: GradebookEntry, handed: Handed, collection: Path, assignment: Assignment, owner: str) -> str:
+    """Return whether a result is that of the attempt which counts now, of another one, or of none.
 
-    Attempts are compared by the files that the assignment collects, as `grade` compares them. A result that belongs to no
-    attempt, such as that of a folder which a person repaired and did not collect, is not said to be that of another one.
+    Attempts are compared by the files that the assignment collects, as `grade` compares them. A result belongs to none if a
+    person repaired a folder and did not collect it, or if the attempt was collected into another folder.
 
     Args:
         collection: the folder that holds collected.csv.
         owner: the student's id.
+
+    Returns:
+        COUNTED, ANOTHER or NONE; empty if the attempt that counts is not in the collection.
     """
     folder = collection / ATTEMPTS / owner
     attempts = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
     if handed.counted not in attempts:
-        return False
+        return ""
     counted = attempts.pop(handed.counted)
     if _digest(counted, assignment) == entry.digest:
-        return False
-    return any(_digest(path, assignment) == entry.digest for path in attempts.values())
+        return COUNTED
+    return ANOTHER if any(_digest(path, assignment) == entry.digest for path in attempts.values()) else NONE
 
 
 def _digest(path: Path, assignment: Assignment) -> str:

@@ -16,17 +16,19 @@ from grader.assignment import Assignment, load_named
 from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
-from grader.instructor.marking.graded_attempt import is_of_another_attempt
+from grader.instructor.marking.graded_attempt import ANOTHER, NONE, graded_attempt
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.journal import APPLIED, CHANGED, JOURNAL, WITHDRAWN, read_journal, update_journal
 from grader.instructor.marking.schemes import load_scheme
 from grader.instructor.marking.standing import Policy, Sources, standing_of
 from grader.instructor.marking.tables import Collected, HandMark, Override, read_collected, read_hand_marks, read_overrides
 from grader.instructor.marking.totals import total_of
+from grader.instructor.marking.versions import of_two_versions
 from grader.instructor.notebook import load_rubric
 
 Given = TypeVar("Given", HandMark, Override)
 NOT_THE_GRADED_ONE = "the attempt that counts now is not the one that was graded: grade again"
+NO_ATTEMPT = "the graded files are those of no collected attempt: grade again, unless a person repaired them"
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class _Program:
 
 
 def main(options: MarksOptions) -> int:
-    """Write the tables and the journal; return 0 if every total is final, else 1."""
+    """Write the tables and the journal; return 0 if every total is final and of one version, else 1."""
     assignment = load_named(options.lab)
     scheme = load_scheme(options.scheme, options.course, assignment)
     items = Items.of(scheme, assignment, load_rubric(assignment, options.course))
@@ -74,18 +76,19 @@ def main(options: MarksOptions) -> int:
     if absent := [path for path in options.results if not path.exists()]:
         raise UsageError(f"expected results at {absent[0]}; there is no such file or folder")
     ids = {student.id: student for student in roster}
-    collected = read_collected(options.collected, ids) if options.collected else Collected({}, ())
+    collected = read_collected(options.collected, ids, options.lab) if options.collected else Collected({}, ())
     by_hand = _by_student(read_hand_marks(options.by_hand, ids, items.most) if options.by_hand else {})
     overrides = _by_student(read_overrides(options.overrides, ids, items.most | items.parts) if options.overrides else {})
     typed = _by_student(read_gradebook_marks(options.gradebook, assignment, items) if options.gradebook else {})
     program = _read_program(options.results, roster, assignment)
-    outdated = _outdated(options, collected, program, assignment)
+    attempts = _graded_attempts(options, collected, program, assignment)
     lines = []
     for student in roster:
         i = student.id
         sources = Sources(
             entry=program.entries.get(i),
-            unreadable=program.unreadable.get(i, "") or outdated.get(i, ""),
+            unreadable=program.unreadable.get(i) or (NOT_THE_GRADED_ONE if attempts.get(i) == ANOTHER else ""),
+            remark=NO_ATTEMPT if attempts.get(i) == NONE else "",
             handed=collected.students.get(i),
             by_hand=by_hand.get(i, {}),
             formgrader=typed.get(i, {}),
@@ -96,11 +99,12 @@ def main(options: MarksOptions) -> int:
     if scheme.choice:
         print(on_screen(scheme.choice))
     strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
+    versions = list(of_two_versions(program.entries, assignment))
     with held_folder(options.out, by="call of `marks`"):
         _write(options, lines, items, assignment)
-    for sentence in (*program.strangers, *strangers, *_unknown(collected, lines)):
+    for sentence in (*program.strangers, *strangers, *versions, *_unknown(collected, lines)):
         print(on_screen(f"grader: {sentence}"), file=sys.stderr)
-    return 1 if _report(lines, options.out) or program.strangers or strangers else 0
+    return 1 if _report(lines, options.out) or program.strangers or strangers or versions else 0
 
 
 def _by_student(given: Mapping[tuple[str, str], Given]) -> dict[str, dict[str, Given]]:
@@ -151,15 +155,15 @@ def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: 
     return _Program(entries, unreadable, tuple(strangers))
 
 
-def _outdated(options: MarksOptions, collected: Collected, program: _Program, assignment: Assignment) -> dict[str, str]:
-    """Return student -> a sentence, for each result that is not of the attempt that counts now."""
+def _graded_attempts(options: MarksOptions, collected: Collected, program: _Program, assignment: Assignment) -> dict[str, str]:
+    """Return student -> which attempt was graded, for each student of the collection with a result."""
     if not options.collected:
         return {}
     folder = options.collected.parent
     return {
-        student: NOT_THE_GRADED_ONE
+        student: graded_attempt(entry, handed, folder, assignment, student)
         for student, handed in collected.students.items()
-        if (entry := program.entries.get(student)) and is_of_another_attempt(entry, handed, folder, assignment, student)
+        if (entry := program.entries.get(student))
     }
 
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from grader.instructor.collecting.attempts import COLLECTED, MISSING
 from grader.instructor.gradebook_entries import GradebookEntry
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import LATE_MINUTES, Part, profile_warning
-from grader.instructor.marking.tables import COLLECTED, MISSING, Handed, HandMark, Override
+from grader.instructor.marking.tables import Handed, HandMark, Override
 
 NOT_GRADED, NOT_MARKED = "could not be graded:", "not marked:"
 """Reasons that end with a colon are followed by what they concern."""
@@ -26,6 +27,7 @@ class Sources:
     Attributes:
         entry: the result of the programs; None if there is none.
         unreadable: why there is no result that can be used; empty if nothing says so.
+        remark: what has to be known about the result, even if it counts; empty if nothing has.
         handed: the line of collected.csv; None without one.
         by_hand: item -> mark, from the CSV file.
         formgrader: item -> mark, from nbgrader's gradebook.
@@ -38,6 +40,7 @@ class Sources:
     by_hand: dict[str, HandMark]
     formgrader: dict[str, HandMark]
     overrides: dict[str, Override]
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,7 @@ def _look_at_what_was_handed_in(standing: Standing, sources: Sources, policy: Po
             standing.doubts.append("collected.csv says that nothing was handed in, but there is a result")
     if sources.entry:
         standing.doubts += [sources.unreadable] if sources.unreadable else []
+        standing.remarks += [sources.remark] if sources.remark else []
         return
     nothing = handed is not None and handed.outcome == MISSING
     if (nothing or (handed is None and policy.missing_as_zero)) and not sources.unreadable and not standing.doubts:
@@ -237,7 +241,12 @@ def _take_late_minutes(standing: Standing, sources: Sources, items: Items, polic
         return
     standing.late_minutes = sources.handed.late_minutes if sources.handed else None
     if standing.late_minutes is None and items.scheme.late:
-        if policy.unknown_as_on_time:
+        if sources.handed and sources.handed.marked_late:
+            standing.doubts.append(
+                "the platform marks the submission as late, but not by how much: give its time with collect --times, or "
+                "override late_minutes"
+            )
+        elif policy.unknown_as_on_time:
             standing.remarks.append("the time of the submission is not known; counted as on time")
         else:
             standing.doubts.append("it is not known whether the submission was late")

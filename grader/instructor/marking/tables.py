@@ -13,11 +13,13 @@ from common.csv_tables import listed, read_table
 from common.errors import UsageError
 from common.harmless_text import from_csv_cell
 from common.near_names import meant, same_but_written_otherwise
+from grader.instructor.collecting.attempts import UNKNOWN
+from grader.instructor.collecting.outcomes import LATE_BY_CANVAS
+from grader.instructor.collecting.record import RECORD, read_record, require_lab
 from grader.instructor.marking.schemes import LATE_MINUTES
 
 TOTAL = "total"
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-COLLECTED, MISSING, UNKNOWN = "collected", "missing", "unknown"
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Handed:
 
     Attributes:
         counted: the file name of the attempt that counts; empty if none does.
+        marked_late: whether the platform marks this attempt as late and gives no time.
     """
 
     outcome: str
@@ -66,6 +69,7 @@ class Handed:
     submitted: datetime | None
     late_minutes: int | None
     counted: str = ""
+    marked_late: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,12 +145,18 @@ def read_overrides(path: Path, students: Collection[str], most: dict[str, Fracti
     return overrides
 
 
-def read_collected(path: Path, students: Collection[str]) -> Collected:
+def read_collected(path: Path, students: Collection[str], lab: str = "") -> Collected:
     """Read what `grader collect` says about the students of the roster, and which submissions belong to nobody.
 
+    Args:
+        lab: the lab whose submissions were collected; empty for the main assignment.
+
     Raises:
-        UsageError: the table cannot be read, or a line repeats another or has a wrong value.
+        UsageError: the table cannot be read, lies in a collection of another assignment, or a line repeats another or has a
+            wrong value.
     """
+    if (path.parent / RECORD).is_file() and (record := read_record(path.parent)):
+        require_lab(record, lab, "--collected", path)
     columns = ("id", "first_name", "last_name", "outcome", "attempts", "counted", "submitted_at", LATE_MINUTES, "note")
     found: dict[str, Handed] = {}
     unknown = []
@@ -163,7 +173,8 @@ def read_collected(path: Path, students: Collection[str]) -> Collected:
         late = row.cells[LATE_MINUTES]
         attempts = int(row.cells["attempts"] or 0)
         submitted = _time(row, "submitted_at")
-        found[student] = Handed(outcome, attempts, submitted, int(late) if late else None, row.cells["counted"])
+        marked_late = LATE_BY_CANVAS in row.cells["note"]
+        found[student] = Handed(outcome, attempts, submitted, int(late) if late else None, row.cells["counted"], marked_late)
     return Collected(found, tuple(unknown))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from common.errors import UsageError
 from grader.assignment import Assignment, load_named
 from grader.confinement.sandbox import find_sandbox
-from grader.instructor.collecting.record import Record, read_record
+from grader.instructor.collecting.record import Record, read_record, require_lab
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import SCHEME, SCHEMES, load_scheme
 from grader.instructor.notebook import load_rubric
@@ -138,11 +138,7 @@ def _record_of(collection: Path, lab: str) -> Record:
     record = read_record(collection)
     if record is None:
         raise UsageError(f"expected the folder that python -m grader collect wrote after --collection; got {collection}")
-    if record.lab != lab:
-        raise UsageError(
-            f"expected a collection of {lab or 'the main assignment'} after --collection; {collection} holds submissions of "
-            f"{record.lab or 'the main assignment'}"
-        )
+    require_lab(record, lab, "--collection", collection)
     return record
 
 

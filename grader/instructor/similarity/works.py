@@ -12,6 +12,8 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment
+from grader.instructor.collecting.keeping import SUBMISSIONS
+from grader.instructor.collecting.record import RECORD
 from grader.pipeline.archive import is_archive, open_source, read_member, take_in
 from grader.pipeline.handed_out import kit_sources
 from grader.pipeline.likeness import is_source
@@ -120,6 +122,10 @@ def _sources_of(submission: Submission) -> dict[str, bytes]:
 def _submissions_below(folder: Path, assignment: Assignment) -> list[Path]:
     if not folder.is_dir():
         raise UsageError(f"expected a folder of submissions after --earlier; got {folder}")
+    if (folder / RECORD).exists():
+        raise UsageError(
+            f"expected a folder of submissions after --earlier; {folder} is a collection: name {folder / SUBMISSIONS}"
+        )
     found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     names = {path.name.casefold() for path in found}
     if any(part.casefold() in names for part in assignment.parts):
