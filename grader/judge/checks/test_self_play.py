@@ -276,6 +276,7 @@ def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
         Play returns the distribution of the draw, or the shares of the visits (reference, search-shares-in-play)
         The most visited move is drawn at temperature 1e-3, or taken (reference, search-shares-in-play)
         Noise is mixed in at the draw, which costs a share of the points in the noise check (search-noise-at-the-draw)
+        is_selfplay is compared with True, or taken for its truth (search-takes-moves-back, reference)
     """
     ruling.expected = (
         f"In self-play the first first_n_moves ({FIRST_N_MOVES}) moves are drawn in proportion to the visits, later moves are "
