@@ -7,6 +7,7 @@ kit the lab's file and stubs lie at the root, so that there the lab is the main 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
@@ -146,6 +147,7 @@ class Assignment:
         home: the folder of a lab, relative to the root; empty for the main assignment.
         checks_folder: the folder of the checks, relative to the root.
         judging: patterns of the sources outside `grader/` that decide verdicts.
+        python: the version of Python that grades, such as 3.11.
         bank: the module whose `make_bank` makes the expected values of a kit.
         engine_folder: empty for an assignment in which no engine is written.
         opponents: name -> sources; what they include belongs to them too. A submission plays the first one.
@@ -171,6 +173,7 @@ class Assignment:
     bank: str
     checks_folder: str
     judging: tuple[str, ...]
+    python: str
     likeness: Likeness
     engine_folder: str = ""
     engine_header: str = ""
@@ -295,6 +298,7 @@ PLACES = {
     "bank": "release.bank",
     "checks_folder": "judge.checks",
     "judging": "judge.files",
+    "python": "judge.python",
     "likeness": "likeness",
     "engine_folder": "engine.folder",
     "engine_header": "engine.header",
@@ -401,6 +405,8 @@ def load_assignment(path: Path = ROOT / DESCRIPTION) -> Assignment:
         raise UsageError(
             f"{path}: expected score.win_rate.formula among {', '.join(FORMULAS)}; got {assignment.win_rate_formula!r}"
         )
+    if not re.fullmatch(r"3\.[1-9]?\d", assignment.python):
+        raise UsageError(f"{path}: expected a version of Python such as 3.11 as judge.python; got {assignment.python!r}")
     known = {check.id for check in assignment.checks}
     if unknown_kinds := sorted(set(assignment.long_checks) - set(LONG)):
         raise UsageError(f"{path}: expected {' or '.join(LONG)} in long_checks; got {', '.join(unknown_kinds)}")

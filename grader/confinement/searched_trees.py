@@ -39,17 +39,22 @@ def dump_tree(root: Any) -> dict[str, Any]:
 def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     """Return a list that records every root of `mcts` with its visits at that time, since get_action may drop its tree.
 
-    A root that update_with_move drops gets back the children that were taken out of it. One that it empties, to begin a new
-    tree, is in the list as it was before and as it is then. If the class cannot be watched, the list has only the current
-    root, from which a new player searches.
+    The nodes of a tree that update_with_move drops get back the children that were taken out of them, even if it takes the
+    tree apart node by node. A root that it empties, to begin a new tree, is in the list as it was before and as it is then. If
+    the class cannot be watched, the list has only the current root, from which a new player searches.
     """
-    roots = [(mcts._root, _visits(mcts._root))]
     student_class = vars(type(mcts)).get("student_class", type(mcts))  # an earlier call may have replaced the class
+    first = mcts._root if type(mcts) is student_class else getattr(mcts, "_root", None)  # reset_player may delete it
+    roots = [(first, _visits(first))]
     own = getattr(student_class, "_root", None)
     stored = own if hasattr(type(own), "__set__") else None  # a slot, or a property of the student's own
 
     def get_root(self: Any) -> Any:
-        return stored.__get__(self, student_class) if stored else self.__dict__.get("_root", own)
+        if stored:
+            return stored.__get__(self, student_class)
+        if "_root" not in self.__dict__:
+            return student_class._root  # a default, or an AttributeError
+        return self.__dict__["_root"]
 
     def set_root(self: Any, root: Any) -> None:
         if stored:
@@ -58,22 +63,56 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
             self.__dict__["_root"] = root
         roots.append((root, _visits(root)))
 
+    def delete_root(self: Any) -> None:
+        if stored:
+            stored.__delete__(self)
+        else:
+            self.__dict__.pop("_root", None)
+
     def update_with_move(self: Any, *arguments: Any, **named: Any) -> Any:
-        root, before = self._root, as_it_is(self._root)
+        root = getattr(self, "_root", None)
+        before, nodes = as_it_is(root), nodes_below(root)
         try:
             return student_class.update_with_move(self, *arguments, **named)
         finally:
-            if root is not None and self._root is not root and len(root._children or {}) < len(before._children or {}):
-                with contextlib.suppress(AttributeError):
-                    root._children = before._children
-            elif root is not None and self._root is root and _visits(root) < _visits(before):
+            now = getattr(self, "_root", None)
+            give_back_children(nodes, now)
+            if root is not None and now is root and _visits(root) < _visits(before):
                 roots[:] = [(before if each is root else each, visits) for each, visits in roots]
                 roots.append((root, _visits(root)))
 
-    watched = {"_root": property(get_root, set_root), "update_with_move": update_with_move, "student_class": student_class}
+    watched = {"_root": property(get_root, set_root, delete_root), "update_with_move": update_with_move}
     with contextlib.suppress(TypeError):
-        mcts.__class__ = type(student_class.__name__, (student_class,), {"__slots__": (), **watched})
+        members = {"__slots__": (), "student_class": student_class, **watched}
+        mcts.__class__ = type(student_class.__name__, (student_class,), members)
     return roots
+
+
+def children_of(node: Any) -> dict[Any, Any]:
+    """Return a copy of a node's children; None has none, and neither has a node without the attribute."""
+    return dict(getattr(node, "_children", None) or {})
+
+
+def nodes_below(root: Any) -> list[tuple[Any, dict[Any, Any]]]:
+    """Return each node of a tree with a copy of its children, the root first; of a huge tree only MAX_TREE_NODES."""
+    found: dict[int, tuple[Any, dict[Any, Any]]] = {}
+    waiting = [root]
+    while waiting and len(found) < MAX_TREE_NODES:
+        node = waiting.pop()
+        if id(node) not in found:  # a tree that shares nodes is walked once
+            found[id(node)] = node, children_of(node)
+            waiting += found[id(node)][1].values()
+    return list(found.values())
+
+
+def give_back_children(nodes: Sequence[tuple[Any, dict[Any, Any]]], root: Any) -> None:
+    """Give nodes that have lost children the earlier ones again, except for those in the tree below the present root."""
+    lost = [(node, children) for node, children in nodes if len(children_of(node)) < len(children)]
+    kept = {id(node) for node, _ in nodes_below(root)} if lost else set()
+    for node, children in lost:
+        if id(node) not in kept:
+            with contextlib.suppress(AttributeError):
+                node._children = children
 
 
 def as_it_is(root: Any) -> Any:
@@ -87,7 +126,7 @@ def as_it_is(root: Any) -> Any:
         kept = types.SimpleNamespace(**{name: getattr(root, name, 0.0) for name in ("_n_visits", "_Q", "_P")})
     if root is not None:
         with contextlib.suppress(AttributeError):
-            kept._children = dict(root._children or {})
+            kept._children = children_of(root)
     return kept
 
 

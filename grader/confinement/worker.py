@@ -69,7 +69,8 @@ class SearchEvaluator:
         kind: `uniform` (value 0), `hash` (`hash_priors_and_value`), `hash priors` (the same priors, value 0) or `network`
             (the student's own network, cached by feature planes).
         seed: the seed of the hash.
-        at_root: the priors of the first position of a search, which has the most legal moves, in place of the hash's.
+        at_root: the priors of the first position of a search, which has the most legal moves, in ascending order of moves;
+            they replace the hash's.
         value_as_array: return the value as a (1, 1) array instead of a float; the interface allows both.
 
     Attributes:
@@ -92,10 +93,13 @@ class SearchEvaluator:
             pairs, value = self.cache[key]
             return iter(pairs), copy.copy(value)  # a search may change an array in place
         if self.kind in ("hash", "hash priors"):
-            priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
+            ascending = sorted(legal)  # a search may permute the list of its copy
+            priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), ascending, self.seed)
             value = value if self.kind == "hash" else 0.0
             if self.at_root is not None and len(legal) == len(self.at_root):
                 priors = self.at_root
+            prior_of = dict(zip(ascending, priors, strict=True))
+            priors = [prior_of[move] for move in legal]
         else:
             priors, value = np.full(len(legal), 1.0 / max(1, len(legal))), 0.0
         return zip(legal, priors, strict=True), np.array([[value]]) if self.value_as_array else value
@@ -168,7 +172,7 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
         player.set_player_ind(board.get_current_player())
     before = dict(board.states.items())  # in any order: a search that undoes its moves puts captured stones back at the end
     try:
-        move, probs = player.get_action(board, is_selfplay, 0)
+        move, probs = player.get_action(board, is_selfplay=bool(is_selfplay), print_probs_value=False)  # as Game calls it
     finally:
         if dict(board.states.items()) != before:
             raise ValueError("get_action changes the board that it was given, which must stay as it is")
@@ -251,6 +255,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
             root = before
         return {"tree": dump_tree(new), "has_parent": parent is not None and new._parent is parent}
 
+    watch_roots(player.mcts)  # get_action may have begun with a new MCTS
     strange = max(root._children) + 1_000
     # The kept child comes last, since cutting it off from its parent changes it.
     unknown, reset = after(strange), after(-1)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import re
 import secrets
 import selectors
@@ -47,6 +48,7 @@ MAX_REPLY_PARTS = 1_000_000  # in memory, a part takes up to 30 times the size o
 NOT_WRITTEN = "Not written yet:"  # how the sentence about a stub begins
 MAX_DIGITS = 18  # most digits of an integer
 STDERR_TAIL_BYTES = 4096
+VERSION_DEPENDENT = ("SyntaxError", "ImportError")  # faults that code for a newer Python may have in this one
 FOREIGN_REPLY = "The program wrote something of its own to its connection with the grader."
 
 # Operations that leave no state behind; a worker that has run only these can be replaced by a new one.
@@ -305,5 +307,6 @@ def fault_sentence(fault: dict[str, Any], submitted: Sequence[str] = SUBMITTED) 
     if kind == "ModuleNotFoundError" and missing and missing[1].split(".")[0] in submitted:
         file = missing[1].replace(".", "/")
         return f"{file}{'/' if file in submitted else '.py'} is missing from the submission."
-    where = f" ({place})" if place else ""
+    reader = f"read by Python {platform.python_version()}" if kind in VERSION_DEPENDENT else ""
+    where = f" ({', '.join(filter(None, (place, reader)))})" if place or reader else ""
     return f"{kind}: {message}{where}." if message else f"{kind}{where}."

@@ -6,6 +6,7 @@ request. It writes only below `build/`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import groupby
@@ -76,6 +77,14 @@ def name_advice(submission: Submission, assignment: Assignment) -> list[str]:
     return advice
 
 
+def version_advice(assignment: Assignment, running: tuple[int, int] = sys.version_info[:2]) -> list[str]:
+    """Return a sentence if the Python that is running is newer than the one that grades."""
+    if running <= tuple(int(part) for part in assignment.python.split(".")):
+        return []
+    mine = ".".join(map(str, running))
+    return [f"You run Python {mine}, and Python {assignment.python} grades: code that only a newer Python reads earns nothing."]
+
+
 def what_to_do_first(results: Results, unwritten: dict[str, list[str]], handout: str) -> list[str]:
     """Return a sentence for each chapter in which a check fell short; it names the first method to write, or that check."""
     sentences = []
@@ -109,7 +118,7 @@ def main(
     assignment = assignment or load_assignment()
     checks = choose_checks(assignment, only, asked)
     submission = read_submission(root, assignment, at_the_top=True)
-    for note in submission.notes:
+    for note in (*submission.notes, *version_advice(assignment)):
         announce(note)
     for path in changed_in_vain(root):
         announce(vain_change(path))

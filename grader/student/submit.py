@@ -19,7 +19,7 @@ from grader.pipeline.archive import write_archive
 from grader.pipeline.engine_build import engine_sources
 from grader.pipeline.handed_out import changed_in_vain, find_resemblances
 from grader.pipeline.submission import Submission, read_submission
-from grader.student.check import name_advice, unwritten_methods, vain_change
+from grader.student.check import name_advice, unwritten_methods, vain_change, version_advice
 from grader.student.report_advice import report_advice
 
 
@@ -115,6 +115,8 @@ def main(archive: Path, root: Path = ROOT, assignment: Assignment | None = None)
     ]
     for sentence in sentences:
         print(on_screen(f"Warning: {sentence}"), file=sys.stderr, flush=True)
+    for sentence in version_advice(assignment):
+        print(on_screen(sentence))
     first = "put right what the warnings name, run this command again, and " if sentences else ""
     print(on_screen(f"Next: {first}hand in {archive}."))
     return 0

@@ -32,7 +32,7 @@ class MCTSPlayer:
     def __init__(self, **_):
         pass
 
-    def get_action(self, board, *_):
+    def get_action(self, board, **_):
         global calls, probs
         calls += 1
         MISCHIEF

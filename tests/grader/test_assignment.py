@@ -101,6 +101,8 @@ MISTAKES = {
     "a profile that grade uses, renamed": ("[profiles.quick]", "[profiles.quik]", "grader grade uses; got quik, full"),
     "a step that is no pair": ("[2, 0.8]", "[2]", "changed.toml"),
     "a number that is a word": ("compile_limit_s = 120", 'compile_limit_s = "soon"', "soon"),
+    "a version of Python that is a number": ('python = "3.11"', "python = 3.11", "expected text for judge.python; got 3.11"),
+    "a version of Python with a patch": ('python = "3.11"', 'python = "3.11.2"', "such as 3.11 as judge.python; got '3.11.2'"),
     "points that are a word": ('compiles"\npoints = 1', 'compiles"\npoints = "one"', "changed.toml"),
     "games that are a word": ("games = 8", 'games = "eight"', "changed.toml"),
     "points below 0": ('compiles"\npoints = 1', 'compiles"\npoints = -1', "points; got -1"),

@@ -16,7 +16,7 @@ from grader.__main__ import main
 from grader.assignment import load_assignment, load_named
 from grader.instructor import trust
 from grader.pipeline.results import Verdict
-from grader.student.check import choose_checks, next_step, what_to_do_first
+from grader.student.check import choose_checks, next_step, version_advice, what_to_do_first
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"
@@ -193,3 +193,11 @@ def test_what_comes_first_is_a_method_only_where_the_check_fell_short_of_that_fi
         "Write p/b.py: first, section 5.1 of docs/handout.md.",
         "c.one (section 6.1 of docs/handout.md): RuntimeError: the shapes do not fit (p/c.py, line 9).",
     ]
+
+
+@pytest.mark.parametrize(("running", "said"), [((3, 9), False), ((3, 11), False), ((3, 12), True), ((4, 0), True)])
+def test_a_newer_python_than_the_one_that_grades_is_named(assignment, running, said):
+    sentence = (
+        f"You run Python {running[0]}.{running[1]}, and Python 3.11 grades: code that only a newer Python reads earns nothing."
+    )
+    assert version_advice(replace(assignment, python="3.11"), running) == [sentence] * said

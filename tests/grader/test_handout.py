@@ -135,6 +135,14 @@ def test_the_shares_are_those_of_the_assignment():
         assert sorted((check.strip("`"), int(share.rstrip(" %")) / 100) for check, _, share in rows) == shares
 
 
+@pytest.mark.parametrize(
+    ("name", "sentence"), [("handout.md", "graded with Python {}. "), ("handout.zh.md", "评分使用 Python {}。")]
+)
+def test_the_version_of_python_is_that_of_the_assignment(name, sentence):
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert sentence.format(load_assignment().python) in text
+
+
 def test_the_profiles_are_as_described():
     assignment = load_assignment()
     text = " ".join(HANDOUT.split())

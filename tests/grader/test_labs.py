@@ -41,6 +41,7 @@ Toy = ["Toy/game.py"]
 [judge]
 checks = "labs/toy/checks"
 files = ["labs/toy/checks/*.py", "labs/toy/trusted.py"]
+python = "3.11"
 
 [release]
 kit = ["Toy/*.py", "common/errors.py", "labs/toy/checks/*.py", "assignment.toml", "chapter.md"]

@@ -3,6 +3,7 @@
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,10 @@ def test_a_changed_file_of_ours_and_a_copy_of_the_example_are_named(folder, tmp_
     changed, copied = capsys.readouterr().err.splitlines()
     assert changed.startswith("Warning: train.py has been changed, but grading uses its own copy")
     assert copied.startswith("Warning: Minimax/mine.cpp has 100% in common with Minimax/sample.cpp")
+
+
+def test_a_python_that_is_newer_than_the_one_that_grades_is_named_once(folder, tmp_path, assignment, capsys):
+    older = replace(assignment, python="3.10")
+    submit.main(tmp_path / "heidi.zip", folder, older)
+    seen = capsys.readouterr()
+    assert seen.out.count("Python 3.10 grades") == 1 and seen.err == ""

@@ -86,6 +86,74 @@ class EmptiesItsRoot(WithAttributes):
         self._root._n_visits = 0
 
 
+class DeletesItsRoot(WithAttributes):
+    def update_with_move(self, move):
+        kept = self._root._children.pop(move, None) or Node()
+        del self._root
+        assert not hasattr(self, "_root")
+        self._root = kept
+
+
+class DeletesItsSlot(DeletesItsRoot):
+    __slots__ = ("_root",)
+
+
+class DeletesItsRootBetweenGames(WithAttributes):
+    def update_with_move(self, move):
+        """Leave the search without a root until it begins again."""
+        del self._root
+
+
+class TakesItsTreeApart(WithAttributes):
+    """A search that frees every node of the tree that it drops."""
+
+    def search(self):
+        self._root = Node()
+        self._root._n_visits, self._root._children = 10, {move: Node(3) for move in range(3)}
+        for child in self._root._children.values():
+            child._children = {7: Node(1), 8: Node(1)}
+        self.update_with_move(1)
+
+    def update_with_move(self, move):
+        dropped, self._root = self._root, self._root._children.pop(move, None) or Node()
+        free(dropped)
+
+
+class TakesItsOnlyTreeApart(EmptiesItsRoot):
+    """The same with one root object for all its life."""
+
+    def search(self):
+        self._root._children.update({move: Node(3) for move in range(3)})
+        for child in self._root._children.values():
+            child._children = {7: Node(1), 8: Node(1)}
+        self._root._n_visits = 10
+        self.update_with_move(-1)
+
+    def update_with_move(self, move):
+        free(self._root)
+        self._root._n_visits = 0
+
+
+def free(node):
+    for child in node._children.values():
+        free(child)
+    node._children.clear()
+
+
+class PrunesItsTree(WithAttributes):
+    """A search that forgets the grandchildren in the tree that it keeps."""
+
+    def search(self):
+        self._root = Node()
+        self._root._n_visits, self._root._children = 10, {move: Node(3) for move in range(3)}
+        self._root._children[1]._children = {7: Node(1)}
+        self.update_with_move(1)
+
+    def update_with_move(self, move):
+        self._root = self._root._children[move]
+        self._root._children.clear()
+
+
 def searched_three_times(mcts):
     """Yield the root of each search, which has to be whole although the tree was dropped afterwards."""
     for _ in range(3):
@@ -102,12 +170,42 @@ def test_a_root_that_is_emptied_shows_the_search_before():
         assert mcts._root._n_visits == 0 and not mcts._root._children
 
 
-@pytest.mark.parametrize("kind", [WithAttributes, WithSlots, OnlySlots, WithProperty, WithDefault, WithNodesThatAreNotCopied])
+@pytest.mark.parametrize("kind", [TakesItsTreeApart, TakesItsOnlyTreeApart])
+def test_a_tree_that_is_taken_apart_node_by_node_is_whole(kind):
+    for root in searched_three_times(kind()):
+        assert [sorted(child._children) for child in root._children.values()] == [[7, 8]] * 3
+
+
+def test_children_that_a_search_takes_out_of_the_tree_that_it_keeps_stay_away():
+    mcts = PrunesItsTree()
+    for root in searched_three_times(mcts):
+        assert mcts._root is root._children[1] and not mcts._root._children
+
+
+KINDS = [
+    WithAttributes,
+    WithSlots,
+    OnlySlots,
+    WithProperty,
+    WithDefault,
+    WithNodesThatAreNotCopied,
+    DeletesItsRoot,
+    DeletesItsSlot,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_root_of_a_search_keeps_the_child_that_was_taken_out_of_it(kind):
     mcts = kind()
     for root in searched_three_times(mcts):
         assert mcts._root is root._children[1] and isinstance(mcts, kind)
     assert len(type(mcts).__mro__) == len(kind.__mro__) + 1, "a class that was watched is not watched again"
+
+
+def test_a_search_may_be_without_a_root_until_it_begins_again():
+    mcts = DeletesItsRootBetweenGames()
+    assert [root._n_visits for root in searched_three_times(mcts)] == [10] * 3
+    assert not hasattr(mcts, "_root")
 
 
 def test_a_class_that_cannot_be_watched_shows_the_root_that_it_begins_with():

@@ -4,6 +4,7 @@ The student's module here is a search that takes the first free point, with a li
 """
 
 import json
+import platform
 import sys
 import time
 from itertools import combinations
@@ -114,6 +115,7 @@ def test_a_forged_answer_on_every_descriptor_is_a_fault_and_the_next_worker_is_w
 # ------------------------------------------------------------------------------------------------------ faults
 
 
+READER = f"read by Python {platform.python_version()}"
 WRONG = [  # with {} for the line that it stands on
     ("sys.exit(0)", "SystemExit: 0 (AlphaZero/mcts_pure.py, line {})."),
     ("raise KeyboardInterrupt", "KeyboardInterrupt (AlphaZero/mcts_pure.py, line {})."),
@@ -122,6 +124,11 @@ WRONG = [  # with {} for the line that it stands on
     ("return 'centre', None", "ValueError: invalid literal for int() with base 10: 'centre'."),
     ("return None", "TypeError: cannot unpack non-iterable NoneType object."),
     ("raise ValueError('a\\x1b[2J\\udc80\\u2028b')", "ValueError: a [2J b (AlphaZero/mcts_pure.py, line {})."),
+    (
+        "from itertools import nothing",
+        "ImportError: cannot import name 'nothing' from 'itertools' (unknown location) "
+        f"(AlphaZero/mcts_pure.py, line {{}}, {READER}).",
+    ),
     ("import AlphaZero.network", "AlphaZero/network.py is missing from the submission."),
 ]
 

@@ -49,6 +49,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The search understands only a (1, 1) array, or a float as well (search-published-layout, reference)
         A playout is a loop or a recursion (reference, search-recursive)
         Boards are copied by Board.copy or copy.deepcopy (reference, search-published-layout)
+        Each playout has a board of its own, or moves are taken back (reference, search-takes-moves-back)
         The handles are passed to the policy function in order or by name (reference, search-recursive)
         The value's sign is turned in the array that the network returned (search-noise-at-every-expansion)
         The root is an attribute or a property (reference, search-total-value-for-the-player-to-move)
@@ -130,6 +131,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
         Each move in play begins with a new tree, or with a new MCTS (search-recursive, search-fresh-tree-in-play)
         The tree is thrown away after each move in play (search-shares-in-play, search-noise-at-every-expansion)
         A new tree has another root, or the old one that is emptied (reference, both-searches-share-a-tree)
+        A dropped tree is left as it is, or taken apart node by node (reference, search-takes-moves-back)
     """
     seed = rng.randrange(2**31)
     player = player_under(seed)

@@ -65,6 +65,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The policy function is called before the end of the game is checked (pure-published-layout)
         Boards are copied by Board.copy, by copy.deepcopy, or attribute by attribute (reference, pure-published-layout,
             pure-root-expanded-first)
+        The empty points of a playout's board are in any order (pure-takes-its-tree-apart)
         The search has attributes or slots (reference, pure-shares-by-move)
         The tree is thrown away before the search, or after it (pure-q-for-the-player-to-move, pure-published-layout)
         The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
@@ -168,6 +169,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
         get_action throws the tree away, and update_with_move keeps it (reference, pure-root-expanded-first)
         The child is found by `in`, or by dict.get (reference, pure-q-for-the-player-to-move, pure-shares-by-move)
         A new tree has another root, or the old one that is emptied (reference, both-searches-share-a-tree)
+        A dropped tree is left as it is, or taken apart node by node (reference, pure-takes-its-tree-apart)
     """
     player = {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}}
     expect_reuse(worker, ruling, rng, player)

@@ -28,7 +28,7 @@ from grader.judge.support.draws import (
     noise_share,
     unevenness,
 )
-from grader.judge.support.root_priors import SAME_PRIORS, are_same, by_move, clean_priors, root_priors
+from grader.judge.support.root_priors import are_same, by_move, clean_priors, root_priors
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import call, expect_most_visited, player_under
 from grader.judge.support.trees import Tree, most_visited, visit_difference
@@ -93,7 +93,7 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
         with drawn_at(position, "Seen: the root's priors in self-play, the same as without noise", by_move(board, seen[0])):
             _expect_noise_elsewhere(worker, ruling, rng, position, player)
         return
-    if np.ptp(seen, axis=0).max() < SAME_PRIORS:  # each new player begins with the same random numbers
+    if any(are_same(*pair) for pair in pairwise(seen)):  # new players begin with the same random numbers
         seen = [searched(1, kept=True) for _ in range(NOISE_DRAWS)]
     draws = [(priors - (1 - NOISE_SHARE) * clean) / NOISE_SHARE for priors in seen]
     for priors, noise in zip(seen, draws, strict=True):
@@ -276,6 +276,7 @@ def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
         Play returns the distribution of the draw, or the shares of the visits (reference, search-shares-in-play)
         The most visited move is drawn at temperature 1e-3, or taken (reference, search-shares-in-play)
         Noise is mixed in at the draw, which costs a share of the points in the noise check (search-noise-at-the-draw)
+        is_selfplay is compared with True, or taken for its truth (search-takes-moves-back, reference)
     """
     ruling.expected = (
         f"In self-play the first first_n_moves ({FIRST_N_MOVES}) moves are drawn in proportion to the visits, later moves are "

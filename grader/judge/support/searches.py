@@ -37,6 +37,8 @@ from grader.judge.support.trees import (
 )
 
 C_PUCT = 5.0
+# How the fault begins if a search that understands only arrays gets a float. numpy raises an AxisError of its own.
+NO_FLOAT = ("TypeError", "IndexError", "AttributeError", "AxisError", "ValueError", "AssertionError")
 
 
 def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: dict[str, Any], **arguments: Any) -> Any:
@@ -50,7 +52,7 @@ def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: 
         try:
             return worker.call(operation, evaluator=evaluator, **arguments)
         except StudentFault as fault:
-            if not str(fault).startswith(("TypeError", "IndexError", "AttributeError")):
+            if not str(fault).startswith(NO_FLOAT):
                 raise
             try:
                 return worker.call(operation, evaluator={**evaluator, "value_as_array": True}, **arguments)

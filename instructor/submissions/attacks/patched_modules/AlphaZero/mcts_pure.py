@@ -29,5 +29,5 @@ class MCTSPlayer:
     def __init__(self, **_):
         pass
 
-    def get_action(self, *_):
+    def get_action(self, *_, **__):
         return 0, None

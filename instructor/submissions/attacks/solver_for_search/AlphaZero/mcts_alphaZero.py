@@ -28,7 +28,7 @@ class MCTSPlayer:
     def __init__(self, *_, **more):
         self.mcts = MCTS(more["n_playout"])
 
-    def get_action(self, board, *_):
+    def get_action(self, board, **_):
         move = solve(board)[1]
         root = Node(self.mcts._n_playout)
         root._children = {m: Node((self.mcts._n_playout - 1) * (m == move)) for m in board.availables}
