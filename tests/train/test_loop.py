@@ -321,6 +321,18 @@ def test_the_picture_is_a_wellformed_svg_with_each_curve_and_the_title_escaped(t
     assert "nan" not in picture_of([("1", "0", "0", "25", "", "", "")], "zeros")
 
 
+@pytest.mark.parametrize(
+    ("entropies", "curves"),
+    [(("nan", "2.0", "1.5"), 4), (("inf", "2.0", "-inf"), 4), (("nan", "nan", "nan"), 2), (("-2.0", "-1.5", "-1.0"), 2)],
+)
+def test_a_wrong_entropy_leaves_the_rest_of_the_picture(entropies, curves):
+    rows = [(str(50 * number), "2.5", entropy, "25", "", "", "") for number, entropy in enumerate(entropies, start=1)]
+    drawn = picture_of(rows, "title")
+    tags = [element.tag.split("}")[1] for element in ElementTree.fromstring(drawn).iter()]
+    assert tags.count("polyline") == curves and "nan" not in drawn and "inf" not in drawn
+    ElementTree.fromstring(picture_of([("50", "inf", "nan", "25", "", "", "")], "nothing to draw"))
+
+
 # --------------------------------------------------------------------------------------------------- calls
 
 
