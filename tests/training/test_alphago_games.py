@@ -230,6 +230,24 @@ def test_a_network_that_was_learnt_again_is_not_the_one_of_the_games_and_matches
         assert words in capsys.readouterr().err
 
 
+def test_a_value_network_does_not_go_on_with_games_of_another_policy(with_policy, capsys):
+    assert call(with_policy, "reinforce") == call(with_policy, "value", "--compare") == 0
+    value, before = with_policy / "run" / "value", result_of(with_policy, "value")
+    path = with_policy / "run" / "reinforce" / "checkpoint.pt"
+    state = torch.load(path, weights_only=True)
+    state["model"]["conv2d_1.bias"] += 1
+    save_checkpoint(path, state)
+    capsys.readouterr()
+    for words in ("expected games of", "expected a value network that learns from games of"):
+        assert call(with_policy, "value") == 2
+        told = capsys.readouterr().err
+        assert words in told and f"move {value} away to play and learn again" in told and len(told.splitlines()) == 1
+        (value / "games.jsonl").unlink(missing_ok=True)
+    assert result_of(with_policy, "value") == before
+    value.rename(with_policy / "run" / "earlier")
+    assert call(with_policy, "value") == 0
+
+
 def test_a_policy_that_diverges_stops_and_its_checkpoint_stays_as_it_was(with_policy, capsys):
     assert call(with_policy, "reinforce") == 0
     path = with_policy / "run" / "reinforce" / "checkpoint.pt"

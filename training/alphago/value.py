@@ -105,7 +105,9 @@ def write_games(config: StagesConfig, run: Path, path: Path) -> None:
     }
     lines = list(read_games(str(path))) if path.exists() else []
     if lines and not lines[0].items() <= head.items():  # an earlier version wrote less
-        raise CallError(f"expected games of {head} in {path}; it begins with {lines[0]}")
+        raise CallError(
+            f"expected games of {head} in {path}; it begins with {lines[0]}: move {path.parent} away to play and learn again"
+        )
     # An incomplete batch is played again.
     done = max(0, len(lines) - 1) // settings.side_by_side
     wanted = -(-settings.games // settings.side_by_side)
@@ -150,8 +152,14 @@ def all_positions(games: Sequence[dict[str, Any]], rules: GameRules, most: int |
 def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Path) -> Training:
     """Train a value network to the end, or continue its training; Ctrl-C saves its state.
 
+    Args:
+        config: the settings of all stages.
+        run: the folder of all stages, with the games of the stage.
+        games: the games to learn from, those of the stage or games made from them (`all_positions`).
+        folder: the folder of the training.
+
     Raises:
-        CallError, GamesError: the games or networks cannot be used.
+        CallError, GamesError: the games or networks cannot be used, or the training began with games of other networks.
     """
     settings = config.value
     policy = load_stage_network(run / "reinforce", config)
@@ -173,9 +181,17 @@ def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Pa
     )
     training = Training(as_supervised, [str(games)], folder, policy_weight=0.0)
     folder.mkdir(parents=True, exist_ok=True)
+    head, begun_from = next(read_games(str(run / "value" / "games.jsonl"))), folder / "begun_from.json"
     if training.checkpoint.exists():
+        before = json.loads(begun_from.read_text(encoding="utf-8")) if begun_from.exists() else {}  # of an earlier version
+        if not before.items() <= head.items():
+            raise CallError(
+                f"expected a value network that learns from games of {head} in {folder}; it began with {before}: move "
+                f"{run / 'value'} away to play and learn again"
+            )
         training.restore()
     else:
+        write_whole(begun_from, json.dumps(head) + "\n")
         training.model.load_state_dict(policy.state_dict())
     try:
         training.run()
