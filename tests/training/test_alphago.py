@@ -224,6 +224,7 @@ def test_the_improved_policy_beats_the_supervised_one(done, folder):
         rows = list(csv.DictReader(file))
     assert [row["steps"] for row in rows] == ["8", "16", "24"]
     assert all(0 <= float(row["likeliest_moves_score"]) <= 1 for row in rows)
+    assert all(float(row["gradient_norm"]) > 0 and 0 < float(row["entropy"]) < np.log(16) for row in rows)
     assert [path.name for path in sorted((folder / "run" / "reinforce" / "pool").iterdir())] == [
         f"{steps:06}.pt" for steps in (5, 10, 15, 20)
     ]
@@ -429,6 +430,7 @@ def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypa
         (("[0.0, 0.5, 1.0]", "[]"), "search", "expected lambdas = a list of at least one element"),
         (("n_in_row = 3", "n_in_row = 3.0"), "reinforce", "expected n_in_row = a whole number"),
         (("pool_every = 5", "pool_every = 3"), "reinforce", "expected pool_every = 5, as when the pool in"),
+        (("games = 64", "games = 64\nsharpness = 0"), "reinforce", "expected sharpness = a number above 0"),
     ],
 )
 def test_a_wrong_configuration_is_answered_by_a_sentence(done, folder, tmp_path, capsys, change, stage, words):

@@ -119,10 +119,11 @@ def test_every_stage_but_the_policy_over_lines_runs_in_another_game(tmp_path, ca
     before, after = (load_stage_network(tmp_path / "run" / stage, config).state_dict() for stage in ("supervised", "reinforce"))
     assert not torch.equal(before["dense_layer_1.weight"], after["dense_layer_1.weight"])
 
-    assert call(tmp_path, "value", "--compare") == 0
+    assert call(tmp_path, "value", "--compare", "--floor") == 0
     assert_games_of_the_rules(tmp_path / "run" / "value" / "games.jsonl", rules)
     value = result_of(tmp_path, "value")
     assert value["all_positions_of_all_games"]["positions"] > value["one_position_a_game"]["positions"] > 0
+    assert value["chance"]["positions"] == value["held_back_positions"] and 0 < value["chance"]["floor"] < 1.1
 
     assert call(tmp_path, "search") == 0
     assert result_of(tmp_path, "search")[f"0.0 against 0.5, 4 playouts, {rollout} rollouts"]["games"] == 2

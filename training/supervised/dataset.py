@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from games.protocol import GameRules
+from games.protocol import GameRules, PositionBatch
 
 SURE_WIN = 900_000  # scores beyond this are proven wins
 HELD_BACK_EVERY = 20  # games whose seed is a multiple of this are held back from training
@@ -73,6 +73,12 @@ class Positions:
             states [B, planes, H, W] float32, moves [B] int64, values [B] float32.
         """
         turned = self.rules.symmetries.turned_moves[symmetries]
+        best = np.take_along_axis(turned, self.best[indices][:, None], axis=1)[:, 0]
+        return self.boards(indices, symmetries).feature_planes(), best, self.value[indices]
+
+    def boards(self, indices: np.ndarray, symmetries: np.ndarray) -> PositionBatch:
+        """Return B positions themselves; arguments as in `batch`."""
+        turned = self.rules.symmetries.turned_moves[symmetries]
         ply = self.ply[indices]
         lines = np.take_along_axis(turned, self.moves[self.game[indices], : int(ply.max(initial=0))], axis=1)
         boards = self.rules.batch(len(indices))
@@ -81,8 +87,7 @@ class Positions:
             played = boards.take(begun)
             played.play_lines(lines[begun], ply[begun])
             boards.put(begun, played)
-        best = np.take_along_axis(turned, self.best[indices][:, None], axis=1)[:, 0]
-        return boards.feature_planes(), best, self.value[indices]
+        return boards
 
 
 def position_keys(rules: GameRules, moves: np.ndarray) -> np.ndarray:
