@@ -129,6 +129,33 @@ def test_a_line_that_is_being_written_waits_and_files_that_do_not_fit_are_told(w
         load(write(games[:1]))
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"moves": [*range(1, 12), 36]}, "expected 1 to 36 moves, and only moves from 0 to 35 in each game of"),
+        ({"best": [36] * 10}, "only moves from 0 to 35"),
+        ({"best": [1.0] * 10}, "only moves from 0 to 35"),
+        ({"moves": [], "best": [], "scores": []}, "expected 1 to 36 moves"),
+        ({"moves": [0] * 37, "scores": [0] * 35}, "expected 1 to 36 moves"),
+        ({"seed": "7"}, "the game with the seed '7' differs"),
+        ({"opening": None}, "whole numbers of at least 0 as seed, opening and random plies"),
+        ({"winner": 2}, "a winner of 0, 1 or -1"),
+        ({"random": [-1]}, "random plies"),
+        ({"scores": [0] * 9}, "a score for each position after the opening"),
+        ({"scores": [float("nan")] * 10}, "expected numbers as scores"),
+        ({"scores": [0] * 9, "best": [1] * 11}, "no more best moves than scores"),
+    ],
+)
+def test_a_game_with_an_odd_number_is_refused_in_a_sentence(write, change, words):
+    games = [random_game(seed, 6, 12) for seed in (1, 20)]
+    with pytest.raises(GamesError) as refused:
+        load(write([*games, random_game(3, 6, 12) | change]))
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+    short = {"seed": 4, "opening": 3, "winner": 0, "moves": [1, 2], "best": [], "scores": [], "random": []}
+    halves = {**random_game(5, 6, 12), "scores": [0.5] * 10}
+    assert len(load(write([*games, short, halves]))[0]) == 20, "these can be used"
+
+
 def test_positions_can_be_chosen(write):
     train, _ = load(write([random_game(seed, 6, 12) for seed in (1, 20)]))
     chosen = train.where(np.array([3, 1]))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -194,7 +195,27 @@ def _games(paths: Iterable[str], rules: GameRules) -> Iterator[dict[str, Any]]:
                 raise GamesError(
                     f"expected {', '.join(sorted(missing))} in each game of {path}; one has only {', '.join(line)}"
                 )
+            if wrong := _wrong_in(line, rules):
+                raise GamesError(f"expected {wrong} in each game of {path}; the game with the seed {line['seed']!r} differs")
             yield line
+
+
+def _wrong_in(game: dict[str, Any], rules: GameRules) -> str:
+    """Return what a game ought to have and has not; empty if its numbers can be used. Its moves are not played."""
+
+    def are_whole(numbers: Any, least: int, below: float = inf) -> bool:
+        return isinstance(numbers, list) and all(type(each) is int and least <= each < below for each in numbers)
+
+    moves, best, scores, opening = game["moves"], game["best"], game["scores"], game["opening"]
+    if not are_whole([game["seed"], opening], 0) or not are_whole(game["random"], 0) or game["winner"] not in (-1, 0, 1):
+        return "whole numbers of at least 0 as seed, opening and random plies, and a winner of 0, 1 or -1"
+    if not (are_whole(moves, 0, rules.actions) and are_whole(best, 0, rules.actions) and 0 < len(moves) <= rules.longest_game):
+        return f"1 to {rules.longest_game} moves, and only moves from 0 to {rules.actions - 1}"
+    if not isinstance(scores, list) or not all(type(score) in (int, float) and isfinite(score) for score in scores):
+        return "numbers as scores"
+    if not len(best) <= len(scores) == max(0, len(moves) - opening):  # a game may end before its opening does
+        return "a score for each position after the opening, and no more best moves than scores"
+    return ""
 
 
 def _unique(positions: Positions) -> Positions:
