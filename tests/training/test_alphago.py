@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -224,7 +225,6 @@ def test_the_improved_policy_beats_the_supervised_one(done, folder):
         rows = list(csv.DictReader(file))
     assert [row["steps"] for row in rows] == ["8", "16", "24"]
     assert all(0 <= float(row["likeliest_moves_score"]) <= 1 for row in rows)
-    assert all(float(row["gradient_norm"]) > 0 and 0 < float(row["entropy"]) < np.log(16) for row in rows)
     assert [path.name for path in sorted((folder / "run" / "reinforce" / "pool").iterdir())] == [
         f"{steps:06}.pt" for steps in (5, 10, 15, 20)
     ]
@@ -300,11 +300,15 @@ def test_the_value_to_learn_is_the_result_for_the_side_to_move(config, tmp_path)
     path.write_text("".join(json.dumps(line) + "\n" for line in [{"size": 4}, *games]))
     train, held_back = load_positions([str(path)], config.rules, 1.0, 1.0)
     assert len(train) > 50 and set(np.unique(train.value)) >= {-1.0, 1.0}
-    for part in (train, held_back):
-        for game, ply, value in zip(part.game, part.ply, part.value, strict=True):
-            winner = games[game]["winner"]
-            assert ply == games[game]["opening"]
-            assert value == (0 if winner < 0 else 1 if winner == ply % 2 else -1)
+    results = defaultdict(list)  # of the games that share a position
+    for game in games:
+        if game["best"]:
+            ply, winner = game["opening"], game["winner"]
+            key = int(position_keys(config.rules, game["moves"])[ply])
+            results[game["seed"] % 20 == 0, key].append(0 if winner < 0 else 1 if winner == ply % 2 else -1)
+    for part, apart in ((train, False), (held_back, True)):
+        for game, ply, key, value in zip(part.game, part.ply, part.key, part.value, strict=True):
+            assert ply == games[game]["opening"] and value == pytest.approx(np.mean(results[apart, int(key)]))
 
 
 def test_all_positions_are_those_from_the_random_move_on_and_nothing_of_what_is_held_back(config):

@@ -2,6 +2,8 @@
 
 import json
 import random
+from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -71,6 +73,7 @@ def test_planes_and_moves_are_those_of_the_game_in_every_symmetry(rules, tmp_pat
     lines = [{"size": rules.width, "game": rules.name}, *games]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     table = rules.symmetries.turned_moves
+    games_with = Counter(chain(*(set(position_keys(rules, np.array(game["moves"])).tolist()) for game in games)))
     for part in load_positions([str(path)], rules, td_lambda=1.0, score_scale=1.0):
         indices, symmetries = np.repeat(np.arange(len(part)), 8), np.tile(np.arange(8), len(part))
         for state, move, value, index, symmetry in zip(*part.batch(indices, symmetries), indices, symmetries, strict=True):
@@ -80,7 +83,8 @@ def test_planes_and_moves_are_those_of_the_game_in_every_symmetry(rules, tmp_pat
             np.testing.assert_array_equal(state, position.current_state())
             assert move == table[symmetry][part.best[index]]
             won = games[part.game[index]]["winner"]
-            assert value == (0 if won < 0 else 1 if position.players[won] == position.get_current_player() else -1)
+            z = 0 if won < 0 else 1 if position.players[won] == position.get_current_player() else -1
+            assert value == z or games_with[part.key[index]] > 1
     with pytest.raises(GamesError, match=f"expected games of gomoku in .*; it holds games of {rules.name}"):
         load(str(path), size=rules.width)
 
@@ -105,6 +109,16 @@ def test_no_position_is_twice_or_in_both_parts(write):
     assert len(train) == len(first["best"]) and set(train.game) == {0}
     assert len(held_back) == len(alone["best"]) and set(held_back.game) == {3}
     assert len(np.unique(train.key)) == len(train) and not np.isin(held_back.key, train.key).any()
+
+
+def test_a_position_of_several_games_has_the_mean_of_their_values(write):
+    games = [
+        {**random_game(seed, 6, len(moves), opening=1), "moves": moves, "best": moves[1:2], "winner": winner}
+        for seed, moves, winner in ((1, [7, 8, 9], 1), (2, [1, 8, 9], 0), (3, [7, 9], 1), (4, [7, 20], 0), (20, [0, 8], 0))
+    ]
+    train, _ = load_positions([write(games)], GomokuRules(6, 6, n_in_row=3), td_lambda=1.0, score_scale=400)
+    assert train.game.tolist() == [0, 1] and train.best.tolist() == [8, 8]
+    assert train.value == pytest.approx([1 / 3, -1.0])
 
 
 def test_values_mix_scores_and_the_result_back_to_the_last_random_move():

@@ -43,7 +43,7 @@ class Positions:
         game: [N] int32, the row of the position's game in `moves`.
         ply: [N] int32, the number of moves before the position. They are the first moves of its game.
         best: [N] unsigned, the engine's move.
-        value: [N] float32 in [-1, 1], by the formula in the module's docstring.
+        value: [N] float32 in [-1, 1], by the formula in the module's docstring; their mean if several games share it.
         key: [N] uint64, see `position_keys`.
     """
 
@@ -219,6 +219,8 @@ def _wrong_in(game: dict[str, Any], rules: GameRules) -> str:
 
 
 def _unique(positions: Positions) -> Positions:
-    """Keep only the first of any positions with equal keys."""
-    _, first = np.unique(positions.key, return_index=True)
-    return positions.where(np.sort(first))
+    """Keep only the first of any positions with equal keys, with the mean of their values: each may have its own result."""
+    _, first, which, counts = np.unique(positions.key, return_index=True, return_inverse=True, return_counts=True)
+    means = (np.bincount(which, positions.value, len(first)) / counts).astype(np.float32)
+    in_order = np.argsort(first)
+    return replace(positions.where(first[in_order]), value=means[in_order])
