@@ -10,10 +10,12 @@ import torch
 from alphago_tools import write_played_games
 
 from games.catalog import rules_of
+from training.alphago import mixed
 from training.alphago.__main__ import main
 from training.alphago.config import StagesConfig
 from training.alphago.play import UniformPolicy
 from training.alphago.runs import load_stage_network
+from training.inference.evaluators import PositionCache
 from training.inference.networks import PooledModel, new_model
 from training.supervised.learning import save_checkpoint
 
@@ -247,6 +249,28 @@ def test_a_value_network_does_not_go_on_with_games_of_another_policy(with_policy
     assert result_of(with_policy, "value") == before
     value.rename(with_policy / "run" / "earlier")
     assert call(with_policy, "value") == 0
+
+
+def test_a_value_network_that_has_ended_does_not_take_the_numbers_of_more_games(with_policy, capsys):
+    assert call(with_policy, "reinforce") == call(with_policy, "value") == call(with_policy, "value") == 0
+    before = result_of(with_policy, "value")
+    capsys.readouterr()
+    with_settings(with_policy, "games = 128", "games = 256")
+    assert call(with_policy, "value") == 2
+    told = capsys.readouterr().err
+    assert "expected more samples in [value] to learn from" in told and len(told.splitlines()) == 1
+    assert f"has learnt from {before['one_position_a_game']['positions']}\n" in told
+    assert result_of(with_policy, "value") == before
+    with_settings(with_policy, "samples = 64", "samples = 128")
+    assert call(with_policy, "value") == 0 and result_of(with_policy, "value")["games"] == 256
+
+
+def test_each_agent_of_a_match_pays_for_its_own_positions(with_networks, monkeypatch):
+    caches = []
+    monkeypatch.setattr(mixed, "PositionCache", lambda network: caches.append(PositionCache(network)) or caches[-1])
+    assert call(with_networks, "search") == 0
+    shared = {id(cache._evaluate) for cache in caches}
+    assert len(caches) == 4 and len(shared) == 2 and all(cache.requests for cache in caches)
 
 
 def test_a_policy_that_diverges_stops_and_its_checkpoint_stays_as_it_was(with_policy, capsys):

@@ -161,7 +161,8 @@ def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Pa
         folder: the folder of the training.
 
     Raises:
-        CallError, GamesError: the games or networks cannot be used, or the training began with games of other networks.
+        CallError, GamesError: the games or networks cannot be used; or the training began with games of other networks, or
+            ended with fewer games.
     """
     settings = config.value
     policy = load_stage_network(run / "reinforce", config)
@@ -192,6 +193,12 @@ def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Pa
                 f"{run / 'value'} away to play and learn again"
             )
         training.restore()
+        learnt = load_checkpoint(training.checkpoint)["positions"]
+        if training.samples >= settings.samples and learnt != len(training.train):
+            raise CallError(
+                f"expected more samples in [value] to learn from the {len(training.train)} positions in {games}; the network "
+                f"in {folder} has learnt from {learnt}"
+            )
     else:
         write_whole(begun_from, json.dumps(head) + "\n")
         training.model.load_state_dict(policy.state_dict())
@@ -292,6 +299,6 @@ def run_value(config: StagesConfig, run: Path, compare: bool, floor: bool = Fals
     for stage in ("supervised", "reinforce"):
         widest.model.load_state_dict(load_stage_network(run / stage, config).state_dict())
         result[f"mse_of_{stage}"] = round(widest.evaluate()["value_mse"], 4)
-    result["mse_of_the_mean"] = round(float(np.var(widest.held_back.value)), 4)
+    result["mse_of_the_mean"] = round(float(np.var(widest.held_back.value[:EVALUATED])), 4)
     write_stage_result(folder, result)
     return result
