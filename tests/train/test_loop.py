@@ -249,6 +249,47 @@ def test_a_worse_network_makes_room_and_is_kept(tmp_path):
     assert known(tmp_path / "best.2.model").run == "first"
 
 
+@pytest.mark.parametrize("written", ["", "par"])
+def test_a_run_that_was_killed_while_it_saved_its_network_goes_on_in_the_same_file(tmp_path, written):
+    def killed(path):
+        Path(path).write_text(written)
+        raise SystemExit
+
+    saved(tmp_path, "first", "old")
+    path = str(tmp_path / "best.model")
+    with pytest.raises(SystemExit):
+        BestNetwork(path, "first").save(killed, strength(passed=3))
+    other = BestNetwork(path, "second")
+    assert other.reason_to_stay((3, 3, 3), strength(passed=8)) == "is a network of unknown strength"
+    again = BestNetwork(path, "second")
+    again.continue_run("first", path)
+    again.save(lambda path: Path(path).write_text("new"), strength(passed=3))
+    assert again.saved_in == path and Path(path).read_text() == "new" and known(Path(path)).run == "first"
+    assert [file.name for file in tmp_path.glob("*.model")] == ["best.model"]
+
+
+@pytest.mark.parametrize(
+    ("where", "step", "name"), [(os, "replace", "best.model"), (Path, "unlink", "best.toml")], ids=["before", "after"]
+)
+def test_a_network_that_makes_room_keeps_its_text_through_a_kill(tmp_path, monkeypatch, where, step, name):
+    done = getattr(where, step)
+
+    def killed(path, *more, **named):
+        if Path(path).name == name:
+            raise SystemExit
+        return done(path, *more, **named)
+
+    saved(tmp_path, "first", "old")
+    with monkeypatch.context() as patch:
+        patch.setattr(where, step, killed)
+        with pytest.raises(SystemExit):
+            saved(tmp_path, "second", "new", passed=8)
+    place = tmp_path / ("best.model" if step == "replace" else "best.1.model")
+    assert place.read_text() == "old" and known(place).run == "first"
+    assert saved(tmp_path, "second", "new", passed=8) == "best.model"
+    assert known(tmp_path / "best.1.model").run == "first" and known(tmp_path / "best.model").run == "second"
+
+
 # ---------------------------------------------------------------------------------------- the estimate and the curves
 
 
@@ -319,6 +360,18 @@ def test_the_picture_is_a_wellformed_svg_with_each_curve_and_the_title_escaped(t
     assert LearningCurves(tmp_path / "u.csv", tmp_path / "u.svg", curves.rows[:20]).rows == curves.rows[:20]
     assert len((tmp_path / "u.csv").read_text().splitlines()) == 21
     assert "nan" not in picture_of([("1", "0", "0", "25", "", "", "")], "zeros")
+
+
+@pytest.mark.parametrize(
+    ("entropies", "curves"),
+    [(("nan", "2.0", "1.5"), 4), (("inf", "2.0", "-inf"), 4), (("nan", "nan", "nan"), 2), (("-2.0", "-1.5", "-1.0"), 2)],
+)
+def test_a_wrong_entropy_leaves_the_rest_of_the_picture(entropies, curves):
+    rows = [(str(50 * number), "2.5", entropy, "25", "", "", "") for number, entropy in enumerate(entropies, start=1)]
+    drawn = picture_of(rows, "title")
+    tags = [element.tag.split("}")[1] for element in ElementTree.fromstring(drawn).iter()]
+    assert tags.count("polyline") == curves and "nan" not in drawn and "inf" not in drawn
+    ElementTree.fromstring(picture_of([("50", "inf", "nan", "25", "", "", "")], "nothing to draw"))
 
 
 # --------------------------------------------------------------------------------------------------- calls

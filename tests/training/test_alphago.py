@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -299,11 +300,15 @@ def test_the_value_to_learn_is_the_result_for_the_side_to_move(config, tmp_path)
     path.write_text("".join(json.dumps(line) + "\n" for line in [{"size": 4}, *games]))
     train, held_back = load_positions([str(path)], config.rules, 1.0, 1.0)
     assert len(train) > 50 and set(np.unique(train.value)) >= {-1.0, 1.0}
-    for part in (train, held_back):
-        for game, ply, value in zip(part.game, part.ply, part.value, strict=True):
-            winner = games[game]["winner"]
-            assert ply == games[game]["opening"]
-            assert value == (0 if winner < 0 else 1 if winner == ply % 2 else -1)
+    results = defaultdict(list)  # of the games that share a position
+    for game in games:
+        if game["best"]:
+            ply, winner = game["opening"], game["winner"]
+            key = int(position_keys(config.rules, game["moves"])[ply])
+            results[game["seed"] % 20 == 0, key].append(0 if winner < 0 else 1 if winner == ply % 2 else -1)
+    for part, apart in ((train, False), (held_back, True)):
+        for game, ply, key, value in zip(part.game, part.ply, part.key, part.value, strict=True):
+            assert ply == games[game]["opening"] and value == pytest.approx(np.mean(results[apart, int(key)]))
 
 
 def test_all_positions_are_those_from_the_random_move_on_and_nothing_of_what_is_held_back(config):
@@ -429,6 +434,7 @@ def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypa
         (("[0.0, 0.5, 1.0]", "[]"), "search", "expected lambdas = a list of at least one element"),
         (("n_in_row = 3", "n_in_row = 3.0"), "reinforce", "expected n_in_row = a whole number"),
         (("pool_every = 5", "pool_every = 3"), "reinforce", "expected pool_every = 5, as when the pool in"),
+        (("games = 64", "games = 64\nsharpness = 0"), "reinforce", "expected sharpness = a number above 0"),
     ],
 )
 def test_a_wrong_configuration_is_answered_by_a_sentence(done, folder, tmp_path, capsys, change, stage, words):

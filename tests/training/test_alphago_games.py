@@ -10,10 +10,12 @@ import torch
 from alphago_tools import write_played_games
 
 from games.catalog import rules_of
+from training.alphago import mixed
 from training.alphago.__main__ import main
 from training.alphago.config import StagesConfig
 from training.alphago.play import UniformPolicy
 from training.alphago.runs import load_stage_network
+from training.inference.evaluators import PositionCache
 from training.inference.networks import PooledModel, new_model
 from training.supervised.learning import save_checkpoint
 
@@ -119,10 +121,11 @@ def test_every_stage_but_the_policy_over_lines_runs_in_another_game(tmp_path, ca
     before, after = (load_stage_network(tmp_path / "run" / stage, config).state_dict() for stage in ("supervised", "reinforce"))
     assert not torch.equal(before["dense_layer_1.weight"], after["dense_layer_1.weight"])
 
-    assert call(tmp_path, "value", "--compare") == 0
+    assert call(tmp_path, "value", "--compare", "--floor") == 0
     assert_games_of_the_rules(tmp_path / "run" / "value" / "games.jsonl", rules)
     value = result_of(tmp_path, "value")
     assert value["all_positions_of_all_games"]["positions"] > value["one_position_a_game"]["positions"] > 0
+    assert value["chance"]["positions"] == value["held_back_positions"] and 0 < value["chance"]["floor"] < 1.1
 
     assert call(tmp_path, "search") == 0
     assert result_of(tmp_path, "search")[f"0.0 against 0.5, 4 playouts, {rollout} rollouts"]["games"] == 2
@@ -228,6 +231,46 @@ def test_a_network_that_was_learnt_again_is_not_the_one_of_the_games_and_matches
         save_checkpoint(path, state)
         assert call(with_policy, stage) == 2
         assert words in capsys.readouterr().err
+
+
+def test_a_value_network_does_not_go_on_with_games_of_another_policy(with_policy, capsys):
+    assert call(with_policy, "reinforce") == call(with_policy, "value", "--compare") == 0
+    value, before = with_policy / "run" / "value", result_of(with_policy, "value")
+    path = with_policy / "run" / "reinforce" / "checkpoint.pt"
+    state = torch.load(path, weights_only=True)
+    state["model"]["conv2d_1.bias"] += 1
+    save_checkpoint(path, state)
+    capsys.readouterr()
+    for words in ("expected games of", "expected a value network that learns from games of"):
+        assert call(with_policy, "value") == 2
+        told = capsys.readouterr().err
+        assert words in told and f"move {value} away to play and learn again" in told and len(told.splitlines()) == 1
+        (value / "games.jsonl").unlink(missing_ok=True)
+    assert result_of(with_policy, "value") == before
+    value.rename(with_policy / "run" / "earlier")
+    assert call(with_policy, "value") == 0
+
+
+def test_a_value_network_that_has_ended_does_not_take_the_numbers_of_more_games(with_policy, capsys):
+    assert call(with_policy, "reinforce") == call(with_policy, "value") == call(with_policy, "value") == 0
+    before = result_of(with_policy, "value")
+    capsys.readouterr()
+    with_settings(with_policy, "games = 128", "games = 256")
+    assert call(with_policy, "value") == 2
+    told = capsys.readouterr().err
+    assert "expected more samples in [value] to learn from" in told and len(told.splitlines()) == 1
+    assert f"has learnt from {before['one_position_a_game']['positions']}\n" in told
+    assert result_of(with_policy, "value") == before
+    with_settings(with_policy, "samples = 64", "samples = 128")
+    assert call(with_policy, "value") == 0 and result_of(with_policy, "value")["games"] == 256
+
+
+def test_each_agent_of_a_match_pays_for_its_own_positions(with_networks, monkeypatch):
+    caches = []
+    monkeypatch.setattr(mixed, "PositionCache", lambda network: caches.append(PositionCache(network)) or caches[-1])
+    assert call(with_networks, "search") == 0
+    shared = {id(cache._evaluate) for cache in caches}
+    assert len(caches) == 4 and len(shared) == 2 and all(cache.requests for cache in caches)
 
 
 def test_a_policy_that_diverges_stops_and_its_checkpoint_stays_as_it_was(with_policy, capsys):

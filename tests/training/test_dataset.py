@@ -2,6 +2,8 @@
 
 import json
 import random
+from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -71,6 +73,7 @@ def test_planes_and_moves_are_those_of_the_game_in_every_symmetry(rules, tmp_pat
     lines = [{"size": rules.width, "game": rules.name}, *games]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     table = rules.symmetries.turned_moves
+    games_with = Counter(chain(*(set(position_keys(rules, np.array(game["moves"])).tolist()) for game in games)))
     for part in load_positions([str(path)], rules, td_lambda=1.0, score_scale=1.0):
         indices, symmetries = np.repeat(np.arange(len(part)), 8), np.tile(np.arange(8), len(part))
         for state, move, value, index, symmetry in zip(*part.batch(indices, symmetries), indices, symmetries, strict=True):
@@ -80,7 +83,8 @@ def test_planes_and_moves_are_those_of_the_game_in_every_symmetry(rules, tmp_pat
             np.testing.assert_array_equal(state, position.current_state())
             assert move == table[symmetry][part.best[index]]
             won = games[part.game[index]]["winner"]
-            assert value == (0 if won < 0 else 1 if position.players[won] == position.get_current_player() else -1)
+            z = 0 if won < 0 else 1 if position.players[won] == position.get_current_player() else -1
+            assert value == z or games_with[part.key[index]] > 1
     with pytest.raises(GamesError, match=f"expected games of gomoku in .*; it holds games of {rules.name}"):
         load(str(path), size=rules.width)
 
@@ -107,6 +111,16 @@ def test_no_position_is_twice_or_in_both_parts(write):
     assert len(np.unique(train.key)) == len(train) and not np.isin(held_back.key, train.key).any()
 
 
+def test_a_position_of_several_games_has_the_mean_of_their_values(write):
+    games = [
+        {**random_game(seed, 6, len(moves), opening=1), "moves": moves, "best": moves[1:2], "winner": winner}
+        for seed, moves, winner in ((1, [7, 8, 9], 1), (2, [1, 8, 9], 0), (3, [7, 9], 1), (4, [7, 20], 0), (20, [0, 8], 0))
+    ]
+    train, _ = load_positions([write(games)], GomokuRules(6, 6, n_in_row=3), td_lambda=1.0, score_scale=400)
+    assert train.game.tolist() == [0, 1] and train.best.tolist() == [8, 8]
+    assert train.value == pytest.approx([1 / 3, -1.0])
+
+
 def test_values_mix_scores_and_the_result_back_to_the_last_random_move():
     game = {"opening": 1, "winner": 0, "moves": [9, 9, 9, 9, 9], "best": [0] * 4, "scores": [400, 0, 950_000, 0], "random": [3]}
     half = td_values(game, td_lambda=0.5, score_scale=400)
@@ -127,6 +141,33 @@ def test_a_line_that_is_being_written_waits_and_files_that_do_not_fit_are_told(w
         load(str(tmp_path / "none.jsonl"))
     with pytest.raises(GamesError, match="got 1 games"):
         load(write(games[:1]))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"moves": [*range(1, 12), 36]}, "expected 1 to 36 moves, and only moves from 0 to 35 in each game of"),
+        ({"best": [36] * 10}, "only moves from 0 to 35"),
+        ({"best": [1.0] * 10}, "only moves from 0 to 35"),
+        ({"moves": [], "best": [], "scores": []}, "expected 1 to 36 moves"),
+        ({"moves": [0] * 37, "scores": [0] * 35}, "expected 1 to 36 moves"),
+        ({"seed": "7"}, "the game with the seed '7' differs"),
+        ({"opening": None}, "whole numbers of at least 0 as seed, opening and random plies"),
+        ({"winner": 2}, "a winner of 0, 1 or -1"),
+        ({"random": [-1]}, "random plies"),
+        ({"scores": [0] * 9}, "a score for each position after the opening"),
+        ({"scores": [float("nan")] * 10}, "expected numbers as scores"),
+        ({"scores": [0] * 9, "best": [1] * 11}, "no more best moves than scores"),
+    ],
+)
+def test_a_game_with_an_odd_number_is_refused_in_a_sentence(write, change, words):
+    games = [random_game(seed, 6, 12) for seed in (1, 20)]
+    with pytest.raises(GamesError) as refused:
+        load(write([*games, random_game(3, 6, 12) | change]))
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+    short = {"seed": 4, "opening": 3, "winner": 0, "moves": [1, 2], "best": [], "scores": [], "random": []}
+    halves = {**random_game(5, 6, 12), "scores": [0.5] * 10}
+    assert len(load(write([*games, short, halves]))[0]) == 20, "these can be used"
 
 
 def test_positions_can_be_chosen(write):

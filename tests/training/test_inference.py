@@ -49,6 +49,15 @@ def test_a_students_network_that_is_put_together_otherwise_gives_the_same_copy(m
         assert np.abs(probs - its_probs).max() < 1e-5 and np.abs(values - its_values).max() < 1e-5
 
 
+def test_a_students_network_may_define_its_layers_in_any_order(make_network):
+    network = make_network(5, 4, 2)
+    states = positions(5, 4, 3, 20)
+    probs, values = InferenceNetwork(network.model, 5, 4)(states)
+    network.model._modules = dict(reversed(network.model._modules.items()))  # forward calls them by name
+    its_probs, its_values = InferenceNetwork(network.model, 5, 4)(states)
+    assert np.array_equal(probs, its_probs) and np.array_equal(values, its_values)
+
+
 def test_a_network_whose_batch_norm_is_elsewhere_is_refused(make_network):
     network = make_network(3, 3, 1)
     norm = network.model.bn_1

@@ -1,6 +1,8 @@
 """The games of a run on the disk: what comes back is what was put in, turned; torn ends harm nothing; wrong files are told."""
 
+import errno
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -151,3 +153,23 @@ def test_damaged_files_are_told_in_a_sentence(tmp_path, spoil, sentence):
     spoil(tmp_path)
     with pytest.raises(UsageError, match=sentence):
         opened(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system cannot allocate blocks before they are written")
+def test_a_new_run_reserves_its_room_and_refuses_a_disk_that_lacks_it(tmp_path, monkeypatch):
+    opened(tmp_path, capacity=100_000)
+    files = [tmp_path / name for name in ("positions.bin", "values.bin")]
+    assert all(path.stat().st_blocks * 512 >= path.stat().st_size > 100_000 for path in files)
+
+    def fails(code):
+        def allocate(*_):
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr(os, "posix_fallocate", allocate)
+
+    fails(errno.EOPNOTSUPP)
+    assert opened(tmp_path, capacity=200).positions == 0
+    fails(errno.ENOSPC)
+    with pytest.raises(OSError, match="No space left on device") as refused:
+        opened(tmp_path, capacity=200)
+    assert refused.value.filename == str(files[0]) and not files[0].exists()

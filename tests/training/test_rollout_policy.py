@@ -3,12 +3,16 @@ that draw their moves."""
 
 import numpy as np
 import pytest
-from alphago_tools import after, row_maker
+import torch
+from alphago_tools import after, row_maker, write_played_games
 
 from Board.game_board import Board
+from games.gomoku.batch import GomokuBatch
+from games.gomoku.rules import GomokuRules
 from training.alphago.mixed import PlayedRollouts
-from training.alphago.patterns import DIRECTIONS, LinePatterns, PatternPolicy
+from training.alphago.patterns import DIRECTIONS, LinePatterns, PatternPolicy, measured_policy
 from training.alphago.play import SampledPolicy
+from training.supervised.dataset import Positions, load_positions
 
 
 def plain_logit(board, move, weights, patterns):
@@ -109,3 +113,22 @@ def test_a_sampled_policy_draws_legal_moves_as_often_as_the_network_says():
     moves = SampledPolicy(evaluate, np.random.default_rng(1)).choose(boards)
     assert set(moves.tolist()) == {4, 8} and abs((moves == 4).mean() - 0.75) < 0.03
     assert SampledPolicy(evaluate, np.random.default_rng(1)).choose(after([0, 4, 8], (3, 3, 3)))[0] not in (0, 4, 8)
+
+
+def test_a_policy_without_an_opinion_is_credited_with_chance_alone(tmp_path):
+    path = tmp_path / "games.jsonl"
+    write_played_games(path, GomokuBatch(40, 4, 4, 3), row_maker(3, 1), {"size": 4}, opening=1)
+    _, held_back = load_positions([str(path)], GomokuRules(4, 4, n_in_row=3), td_lambda=1.0, score_scale=400)
+    empty = 16 - held_back.ply.astype(float)
+    measured = measured_policy(torch.zeros(len(LinePatterns(3))), 3, 1, held_back)
+    assert abs(measured["top_1"] - (1 / empty).mean()) < 1e-4
+    assert abs(measured["top_5"] - np.minimum(1, 5 / empty).mean()) < 1e-4
+
+
+def test_points_of_a_symmetric_board_tie_in_whatever_order_their_weights_are_added():
+    zero = np.zeros(1, dtype=np.int64)
+    corner = Positions(
+        GomokuRules(3, 3, 3), np.zeros((1, 9), dtype=np.int64), game=zero, ply=zero, best=zero, value=zero, key=zero
+    )
+    weights = [torch.randn(len(LinePatterns(3)), generator=torch.Generator().manual_seed(seed)) for seed in range(40)]
+    assert {measured_policy(each, 3, 1, corner)["top_1"] for each in weights} == {0.0, 0.25}

@@ -83,7 +83,7 @@ def run_stage(config: StagesConfig, options: argparse.Namespace) -> None:
     elif options.stage == "reinforce":
         run_reinforce(config, options.run)
     elif options.stage == "value":
-        run_value(config, options.run, options.compare)
+        run_value(config, options.run, options.compare, options.floor)
     else:
         run_search(config, options.run)
 
@@ -105,6 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
             stage.add_argument("--games", nargs="+", required=True, metavar="FILE", help="the teacher's games")
         if name == "value":
             stage.add_argument("--compare", action="store_true", help="also train on all positions of the games")
+            stage.add_argument("--floor", action="store_true", help="also measure how much of the error is chance")
     options = parser.parse_args(arguments)
     try:
         config = StagesConfig.read(options.config)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -33,6 +34,7 @@ class ReinforceSettings:
         check_every: the number of steps between two measurements.
         check_games: the number of games against the supervised policy in each measurement.
         match_games: the number of games in each measurement at the end.
+        sharpness: the policy and its pool begin with the supervised policy to this power, normalised; a file may leave it out.
     """
 
     games: int
@@ -44,6 +46,7 @@ class ReinforceSettings:
     check_every: int
     check_games: int
     match_games: int
+    sharpness: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,8 @@ class StagesConfig:
         _check_names(table, {"seed", "supervised", *of_game, *named}, str(path))
         sections: dict[str, Any] = {"rollout": None}
         for name, kind in named.items():
-            _check_names(table[name], {field.name for field in fields(kind)}, f"[{name}] of {path}")
+            may_lack = {field.name for field in fields(kind) if field.default is not MISSING}
+            _check_names(table[name], {field.name for field in fields(kind)}, f"[{name}] of {path}", may_lack)
             check_values(table[name], kind, f"[{name}] of {path}", least=LEAST)
             sections[name] = kind(**table[name])
         check_values({name: table[name] for name in ("seed", *of_game)}, Numbers, str(path), least={"seed": 0, "komi": -inf})
@@ -221,7 +225,7 @@ class StagesConfig:
         return config
 
 
-def _check_names(table: Any, names: set[str], where: str) -> None:
+def _check_names(table: Any, names: set[str], where: str, may_lack: Collection[str] = ()) -> None:
     given = set(table) if isinstance(table, dict) else set()
-    if given != names:
-        raise CallError(f"expected {', '.join(sorted(names))} in {where}; differing: {', '.join(sorted(given ^ names))}")
+    if differing := (given - names) | (names - given).difference(may_lack):
+        raise CallError(f"expected {', '.join(sorted(names))} in {where}; differing: {', '.join(sorted(differing))}")

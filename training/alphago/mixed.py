@@ -123,10 +123,10 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         CallError: a network or the rollout policy is missing, or earlier matches were played with others or other settings.
     """
     settings, folder = config.search, run / "search"
-    policy, value = (
-        PositionCache(inference_network(load_stage_network(run / stage, config), config, batch_size=settings.games // 2))
+    networks = [
+        inference_network(load_stage_network(run / stage, config), config, batch_size=settings.games // 2)
         for stage in ("supervised", "value")
-    )
+    ]
     learnt = ["supervised", "value", *(["rollout"] if settings.rollout == "pattern" else [])]
     shared = {
         **config.recorded_game,
@@ -148,8 +148,12 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         if result.get(name, {}).get("games") == settings.games:
             continue
         rng = np.random.default_rng([config.seed, 4, number])
-        rollout = rollouts_for(policy, config, run, rng)
-        first, second = (TimedAgent(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
+        agents = []
+        for share in pair:
+            policy, value = map(PositionCache, networks)  # its own: it would not pay for positions that the other one evaluated
+            rollout = rollouts_for(policy, config, run, rng)
+            agents.append(TimedAgent(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)))
+        first, second = agents
         pairing = MatchSettings(config.rules, settings.games, settings.opening_stones, side_by_side=settings.games)
         match = play_lockstep_match((first, second), pairing, rng, progress=show_progress(settings.games))
         result[name] = {

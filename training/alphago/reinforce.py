@@ -4,12 +4,17 @@ reinforcement learning"; REINFORCE, Williams 1992).
 A step plays n games between the policy rho and an opponent drawn from a pool of earlier versions, which includes the supervised
 policy. Both draw their moves. If z is the result for rho (1, -1 or 0), the step ascends the gradient
 
-    1/n  sum over games and over rho's moves  of  d log p_rho(a | s) / d rho * (z - b(s))
+    1/n  sum over games and over rho's moves  of  d log p_rho(a | s) / d rho * (z - b(s) - c)
 
 A gradient longer than `max_gradient` is clipped to that length, since nothing else limits the step. The baseline b is 0 or the
-output of the supervised network's value head (the paper uses the value network in a second pass over the games). The batch
-norms stay in eval mode and keep the statistics of the supervised training, so that the gradient is that of the policy that
-played.
+output of the supervised network's value head (the paper uses the value network in a second pass over the games). The constant c
+is the mean of z - b(s) over the step's positions: b does not know which opponent was drawn, and a constant adds only variance.
+The batch norms stay in eval mode and keep the statistics of the supervised training, so that the gradient is that of the policy
+that played.
+
+Where both sides draw their moves, it pays at once to draw them less at random, whichever moves are best. A `sharpness` above 1
+gives the policy this gain at the start: it and its pool begin with the supervised policy p^sharpness, normalised, which has the
+same most probable moves.
 
 All random numbers of a step follow from the seed and the number of the step, so a killed run continues as if it had not been
 killed.
@@ -26,6 +31,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from common.diverging import expect_finite
 from games.protocol import PositionBatch
@@ -93,6 +99,15 @@ def play_episodes(learner: Agent, opponent: Agent, boards: PositionBatch) -> Epi
     return Episodes(np.concatenate(states), np.concatenate(legal), np.concatenate(chosen), results, score)
 
 
+def sharpened(model: nn.Module, power: float) -> nn.Module:
+    """Return a copy of a network in eval mode whose policy is p^power, normalised."""
+    model = copy.deepcopy(model).eval()
+    with torch.no_grad():
+        for weights in model.get_submodule("dense_layer_1").parameters():  # the logits are linear in them
+            weights.mul_(power)
+    return model
+
+
 class Reinforce:
     """A policy-gradient training run in a folder.
 
@@ -105,10 +120,13 @@ class Reinforce:
         model: the current policy.
         steps: the number of steps so far.
         scores: the scores of the steps since the latest measurement.
+        gradient_norms: the lengths of their gradients before clipping.
+        entropies: the mean entropies of the policy over legal moves in their positions, in nats.
         rows: the rows of metrics.csv.
 
     Raises:
-        CallError: there is no supervised network, or the folder holds a run that started from another one or has another pool.
+        CallError: there is no supervised network, or the folder holds a run that started from another one, with another
+            sharpness, or has another pool.
     """
 
     def __init__(self, config: StagesConfig, run: Path, dtype: torch.dtype | None = None) -> None:
@@ -116,6 +134,8 @@ class Reinforce:
         self.folder = run / "reinforce"
         self.steps, self.cpu_s = 0, 0.0
         self.scores: list[float] = []
+        self.gradient_norms: list[float] = []
+        self.entropies: list[float] = []
         self.rows: list[dict[str, Any]] = []
         self.supervised = load_stage_network(run / "supervised", config)
         self.begun_from = {
@@ -123,7 +143,8 @@ class Reinforce:
             "samples": samples_of(run / "supervised"),
             "weights": digest_of(run / "supervised"),
         }
-        self.model = copy.deepcopy(self.supervised).eval()
+        self._first = sharpened(self.supervised, self.settings.sharpness)
+        self.model = copy.deepcopy(self._first)
         earlier = load_checkpoint(self.folder / "checkpoint.pt") if (self.folder / "checkpoint.pt").exists() else None
         if earlier:
             self._restore(earlier)
@@ -134,15 +155,15 @@ class Reinforce:
 
     # --------------------------------------------------------------------------------------------- learning
 
-    def agent(self, model: torch.nn.Module, rng: np.random.Generator) -> SampledPolicy:
+    def agent(self, model: nn.Module, rng: np.random.Generator) -> SampledPolicy:
         """Make an agent that draws moves from a network's policy."""
         return SampledPolicy(inference_network(model, self.config, self.dtype), rng)
 
-    def _opponent(self, rng: np.random.Generator) -> torch.nn.Module:
+    def _opponent(self, rng: np.random.Generator) -> nn.Module:
         """Draw a network from the pool with equal probabilities."""
         number = int(rng.integers(self.steps // self.settings.pool_every + 1)) * self.settings.pool_every
         if number == 0:
-            return self.supervised
+            return self._first
         return model_of(torch.load(self._pool(number), map_location="cpu", weights_only=True), self.config.rules)
 
     def _pool(self, steps: int) -> Path:
@@ -164,23 +185,27 @@ class Reinforce:
         """Take a step of gradient ascent."""
         self.model.zero_grad()
         positions = len(episodes.moves)
-        for chunk in np.array_split(np.arange(positions), math.ceil(positions / CHUNK)):
-            expected = self._baseline(episodes.states[chunk])[1] if self.settings.baseline else 0.0
-            states, legal, moves, advantages = (
-                torch.from_numpy(array).to(self.device)
-                for array in (
-                    episodes.states[chunk],
-                    episodes.legal[chunk],
-                    episodes.moves[chunk],
-                    episodes.results[chunk] - expected,
-                )
+        chunks = np.array_split(np.arange(positions), math.ceil(positions / CHUNK))
+        advantages = episodes.results
+        if self.settings.baseline:
+            advantages = advantages - np.concatenate([self._baseline(episodes.states[chunk])[1] for chunk in chunks])
+        advantages = advantages - advantages.mean()
+        entropy = 0.0
+        for chunk in chunks:
+            states, legal, moves, gains = (
+                torch.from_numpy(array[chunk]).to(self.device)
+                for array in (episodes.states, episodes.legal, episodes.moves, advantages)
             )
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype is torch.bfloat16):
                 log_probs, _ = self.model(states.contiguous(memory_format=torch.channels_last))
             log_probs = log_probs.float().masked_fill(~legal, -torch.inf).log_softmax(dim=1)
             chosen = log_probs.gather(1, moves[:, None])[:, 0]
-            (-(advantages * chosen).sum() / self.settings.games).backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.max_gradient)
+            (-(gains * chosen).sum() / self.settings.games).backward()
+            seen = log_probs.detach()
+            entropy -= float((seen.exp() * seen.masked_fill(~legal, 0.0)).sum())
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.max_gradient)
+        self.gradient_norms.append(float(norm))
+        self.entropies.append(entropy / positions)
         with torch.no_grad():
             for weight in self.model.parameters():
                 if weight.grad is not None:  # the value head has no gradient
@@ -226,6 +251,8 @@ class Reinforce:
             "steps": self.steps,
             "cpu_s": self.cpu_s,
             "scores": self.scores,
+            "gradient_norms": self.gradient_norms,
+            "entropies": self.entropies,
             "rows": self.rows,
         }
         save_checkpoint(self.folder / "checkpoint.pt", state)
@@ -235,12 +262,31 @@ class Reinforce:
             raise CallError(
                 f"expected a training run from {self.begun_from} in {self.folder}; it started from {state['begun_from']}"
             )
-        before, now = state["settings"]["pool_every"], self.settings.pool_every
-        if now != before:
-            raise CallError(f"expected pool_every = {before}, as when the pool in {self.folder} was begun; got {now}")
+        for name in ("pool_every", "sharpness"):
+            # An earlier version knew neither sharpness nor the lists that have a default below.
+            before, now = state["settings"].get(name, 1.0), getattr(self.settings, name)
+            if now != before:
+                raise CallError(f"expected {name} = {before}, as when the pool in {self.folder} was begun; got {now}")
         self.model.load_state_dict(state["model"])
         for name in ("steps", "cpu_s", "scores", "rows"):
             setattr(self, name, state[name])
+        for name in ("gradient_norms", "entropies"):
+            setattr(self, name, state.get(name, []))
+
+    def _note(self) -> None:
+        """Measure the policy, and add a row to the metrics."""
+        games = self.settings.check_games
+        measured, likeliest = self.measure(games), self.measure_likeliest(games)
+        steps = {
+            "score_against_pool": self.scores,
+            "gradient_norm": self.gradient_norms,
+            "entropy": self.entropies,
+        }
+        means = {name: round(float(np.mean(values)), 4) if values else "" for name, values in steps.items()}
+        self.rows.append({"steps": self.steps, **means, "likeliest_moves_score": likeliest["score"], **measured})
+        print(f"{self.steps} steps: against the supervised policy {self.rows[-1]}", flush=True)
+        for values in steps.values():
+            values.clear()
 
     def run(self) -> dict[str, Any]:
         """Train to the end, with measurements, checkpoints and lines of progress, and return the result.
@@ -253,20 +299,15 @@ class Reinforce:
         saved = time.monotonic()
         cpu = time.process_time()
         with interrupts.handled():
+            if settings.sharpness != 1 and self.steps == 0 and not self.rows:
+                self._note()  # what sharpening alone is worth
             while self.steps < settings.steps:
                 self.scores.append(self.step())
                 spent = time.process_time()
                 self.cpu_s += spent - cpu
                 cpu = spent
                 if self.steps % settings.check_every == 0:
-                    measured, likeliest = self.measure(settings.check_games), self.measure_likeliest(settings.check_games)
-                    scores = {
-                        "score_against_pool": round(float(np.mean(self.scores)), 4),
-                        "likeliest_moves_score": likeliest["score"],
-                    }
-                    self.rows.append({"steps": self.steps, **scores, **measured})
-                    print(f"{self.steps} steps: against the supervised policy {self.rows[-1]}", flush=True)
-                    self.scores.clear()
+                    self._note()
                 if time.monotonic() - saved > SAVE_EVERY_S or self.steps >= settings.steps:
                     self.save()
                     saved = time.monotonic()

@@ -28,7 +28,7 @@ import numpy as np
 from common.files import write_whole
 from games.protocol import GameRules, PositionBatch
 from training.alphago.config import StagesConfig
-from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
+from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end, results_for
 from training.alphago.runs import (
     ProgressLine,
     digest_of,
@@ -42,6 +42,8 @@ from training.inference.networks import kind_of
 from training.supervised.dataset import HELD_BACK_EVERY, position_keys, read_games
 from training.supervised.learning import EVALUATED, Training, load_checkpoint
 from training.supervised.settings import CallError
+
+FLOOR_POSITIONS, FLOOR_GAMES = 512, 32  # held-back positions, and games from each of them, in a measurement of the floor
 
 
 def play_games(config: StagesConfig, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:
@@ -105,7 +107,9 @@ def write_games(config: StagesConfig, run: Path, path: Path) -> None:
     }
     lines = list(read_games(str(path))) if path.exists() else []
     if lines and not lines[0].items() <= head.items():  # an earlier version wrote less
-        raise CallError(f"expected games of {head} in {path}; it begins with {lines[0]}")
+        raise CallError(
+            f"expected games of {head} in {path}; it begins with {lines[0]}: move {path.parent} away to play and learn again"
+        )
     # An incomplete batch is played again.
     done = max(0, len(lines) - 1) // settings.side_by_side
     wanted = -(-settings.games // settings.side_by_side)
@@ -150,8 +154,15 @@ def all_positions(games: Sequence[dict[str, Any]], rules: GameRules, most: int |
 def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Path) -> Training:
     """Train a value network to the end, or continue its training; Ctrl-C saves its state.
 
+    Args:
+        config: the settings of all stages.
+        run: the folder of all stages, with the games of the stage.
+        games: the games to learn from, those of the stage or games made from them (`all_positions`).
+        folder: the folder of the training.
+
     Raises:
-        CallError, GamesError: the games or networks cannot be used.
+        CallError, GamesError: the games or networks cannot be used; or the training began with games of other networks, or
+            ended with fewer games.
     """
     settings = config.value
     policy = load_stage_network(run / "reinforce", config)
@@ -173,9 +184,23 @@ def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Pa
     )
     training = Training(as_supervised, [str(games)], folder, policy_weight=0.0)
     folder.mkdir(parents=True, exist_ok=True)
+    head, begun_from = next(read_games(str(run / "value" / "games.jsonl"))), folder / "begun_from.json"
     if training.checkpoint.exists():
+        before = json.loads(begun_from.read_text(encoding="utf-8")) if begun_from.exists() else {}  # of an earlier version
+        if not before.items() <= head.items():
+            raise CallError(
+                f"expected a value network that learns from games of {head} in {folder}; it began with {before}: move "
+                f"{run / 'value'} away to play and learn again"
+            )
         training.restore()
+        learnt = load_checkpoint(training.checkpoint)["positions"]
+        if training.samples >= settings.samples and learnt != len(training.train):
+            raise CallError(
+                f"expected more samples in [value] to learn from the {len(training.train)} positions in {games}; the network "
+                f"in {folder} has learnt from {learnt}"
+            )
     else:
+        write_whole(begun_from, json.dumps(head) + "\n")
         training.model.load_state_dict(policy.state_dict())
     try:
         training.run()
@@ -198,7 +223,44 @@ def measured_training(training: Training) -> dict[str, Any]:
     }
 
 
-def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
+def error_floor(results: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    """Return what part of a network's squared error is the chance in the games, which no network can predict.
+
+    Args:
+        results: [K, N] the results of K games from each of N positions, for their sides to move; K is at least 2.
+        predicted: [N] the values that the network predicts.
+
+    Returns:
+        The floor, which is the mean over the positions of the variance of their results, with its 95 % error; and the mean
+        squared difference to the expected result of each position, both of the network and of one value for all positions. A
+        squared error of predicted results is the sum of such a difference and the floor.
+    """
+    noise, means = results.var(axis=0, ddof=1), results.mean(axis=0)
+    floor = float(noise.mean())
+    of_means = floor / len(results)  # the squared error of the means themselves
+    return {
+        "floor": round(floor, 4),
+        "floor_error_95": round(1.96 * float(noise.std()) / len(noise) ** 0.5, 4),
+        "network_above_floor": round(float(np.square(predicted - means).mean()) - of_means, 4),
+        "mean_above_floor": round(float(means.var()) - of_means, 4),
+    }
+
+
+def measured_floor(config: StagesConfig, run: Path, training: Training) -> dict[str, float]:
+    """Play games of the improved policy from held-back positions to their ends, and return `error_floor` and the numbers."""
+    held_back = replace(training.held_back, rules=config.rules)  # those of the training do not know when a game ends
+    chosen = np.arange(min(FLOOR_POSITIONS, len(held_back)))
+    boards = held_back.boards(chosen, np.zeros_like(chosen))
+    improved = inference_network(load_stage_network(run / "reinforce", config), config)
+    agent = SampledPolicy(improved, np.random.default_rng([config.seed, 7]))
+    results = [
+        results_for(boards.side_to_move, play_to_end(boards, lambda live, _: agent.choose(live))) for _ in range(FLOOR_GAMES)
+    ]
+    predicted = inference_network(training.model, config, improved.dtype)(boards.feature_planes())[1]
+    return {"positions": len(chosen), "games_from_each": FLOOR_GAMES, **error_floor(np.stack(results), predicted)}
+
+
+def run_value(config: StagesConfig, run: Path, compare: bool, floor: bool = False) -> dict[str, Any]:
     """Run the whole stage.
 
     Args:
@@ -206,6 +268,7 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
         run: the folder of all stages.
         compare: train two more networks on all positions from the one after move U on: one on as many positions but fewer
             games (the paper's comparison), one on all games.
+        floor: measure how much of the error is chance (`error_floor`), which takes a minute or two.
 
     Returns:
         The number of games, and the result of `measured_training` for each network. All are measured on the same positions,
@@ -231,9 +294,11 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
     played = sum(1 for _ in read_games(str(path))) - 1  # without the settings
     result: dict[str, Any] = {"games": played, "held_back_positions": min(EVALUATED, len(widest.held_back))}
     result |= {name: measured_training(training) for name, training in trainings.items()}
+    if floor:
+        result["chance"] = measured_floor(config, run, trainings["one_position_a_game"])
     for stage in ("supervised", "reinforce"):
         widest.model.load_state_dict(load_stage_network(run / stage, config).state_dict())
         result[f"mse_of_{stage}"] = round(widest.evaluate()["value_mse"], 4)
-    result["mse_of_the_mean"] = round(float(np.var(widest.held_back.value)), 4)
+    result["mse_of_the_mean"] = round(float(np.var(widest.held_back.value[:EVALUATED])), 4)
     write_stage_result(folder, result)
     return result

@@ -164,7 +164,7 @@ class InferenceNetwork:
         on_gpu = torch.cuda.is_available() and library != "openvino"
         self.device = torch.device(device or ("cuda" if on_gpu else "cpu"))
         self.evaluations = 0
-        first = next(layer for layer in model.modules() if isinstance(layer, nn.Conv2d))
+        first: Any = model.get_submodule("conv2d_1")  # by name, since a student may define the layers in any order
         self._shape = (first.in_channels, board_height, board_width)
         self._openvino: OpenVinoModel | None = None
         self._take(model)

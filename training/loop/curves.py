@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from html import escape
+from math import inf
 from pathlib import Path
 
 from common.files import write_whole
@@ -65,19 +66,21 @@ def _as_csv(rows: Sequence[Sequence[str]]) -> str:
 def picture_of(rows: Sequence[CurveRow], title: str) -> str:
     """Return an SVG picture: the loss, the entropy, and the losing lines wherever they were counted.
 
+    Values that are negative, infinite or nan are left out, and so is a curve that has no others.
+
     Args:
         rows: at least one row.
         title: text above the picture.
     """
-    games = [int(row[0]) for row in rows]
-    panels = {
-        "loss": [(game, float(row[1])) for game, row in zip(games, rows, strict=True)],
-        "entropy": [(game, float(row[2])) for game, row in zip(games, rows, strict=True)],
-        "losing lines": [(game, float(row[5])) for game, row in zip(games, rows, strict=True) if row[5]],
-    }
-    last_game = max(games[-1], 1)
+
+    def curve(column: int) -> list[tuple[int, float]]:
+        points = [(int(row[0]), float(row[column])) for row in rows if row[column]]
+        return [(game, value) for game, value in points if 0 <= value < inf]  # a wrong entropy may be nan or negative
+
+    panels = {"loss": curve(1), "entropy": curve(2), "losing lines": curve(5)}
+    last_game = max(int(rows[-1][0]), 1)
     shown = {name: points for name, points in panels.items() if points}
-    height = max(PANELS[name][1] for name in shown) + 45
+    height = max((PANELS[name][1] for name in shown), default=PANELS["loss"][1]) + 45
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" font-family="sans-serif" '
         f'font-size="12"><title>{escape(title)}</title><rect width="{WIDTH}" height="{height}" fill="white"/>',

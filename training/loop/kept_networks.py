@@ -55,7 +55,7 @@ class Known:
 
     Attributes:
         run: the run that wrote it.
-        strength: how good it is; None if no text belongs to this network.
+        strength: how good it is; None if no text belongs to this network, or if its run ended while it saved it.
     """
 
     run: str
@@ -97,12 +97,16 @@ class BestNetwork:
                 target = self.aside()
             else:
                 keep(self.path, next(path for path in _numbered(self.path) if not path.exists()))
+        self._describe(target, {"saving": True})  # a kill before all is written leaves the file to this run
         save_model(str(target))
-        text = _as_toml({"run": self.run, "sha256": _digest(target)} | _values(strength))
-        write_whole(_text_beside(target), "# How good the network beside this file is. Written by train.py.\n" + text)
+        self._describe(target, {"sha256": _digest(target)} | _values(strength))
         if self.saved_in and Path(self.saved_in) != target and self._is_ours(Path(self.saved_in)):
             forget(Path(self.saved_in))
         self.saved_in = str(target)
+
+    def _describe(self, target: Path, values: dict[str, Any]) -> None:
+        text = _as_toml({"run": self.run} | values)
+        write_whole(_text_beside(target), "# How good the network beside this file is. Written by train.py.\n" + text)
 
     def reason_to_stay(self, board: tuple[int, int, int], strength: Strength | None = None) -> str:
         """Return why the network of an earlier run keeps its place, such as `is a verified network`, or an empty string.
@@ -136,19 +140,23 @@ def known(path: Path) -> Known:
     """Return what is known about a network; nothing if the text beside it is missing, damaged or about other weights."""
     try:
         values: dict[str, Any] = tomllib.loads(_text_beside(path).read_text(encoding="utf-8"))
+        run = str(values.pop("run"))
+        if values.pop("saving", False):
+            return Known(run, None)
         if values.pop("sha256") != _digest(path):
             return Known("", None)
-        run = str(values.pop("run"))
         return Known(run, Strength(**values | {"board": tuple(values["board"])}))
     except (OSError, ValueError, KeyError, TypeError):
         return Known("", None)
 
 
 def keep(path: Path, place: Path) -> None:
-    """Rename a network and the text beside it."""
-    if _text_beside(path).exists():
-        os.replace(_text_beside(path), _text_beside(place))
+    """Rename a network and the text beside it; at any moment, a text is beside the network."""
+    text = _text_beside(path)
+    if text.exists():
+        write_whole(_text_beside(place), text.read_text(encoding="utf-8"))
     os.replace(path, place)
+    text.unlink(missing_ok=True)
 
 
 def forget(path: Path) -> None:

@@ -40,7 +40,7 @@ from training.samples import FinishedGame
 from training.selfplay.presets import DEFAULTS, RunConfig
 from training.selfplay.replay_buffer import Origin, ReplayBuffer
 from training.selfplay.run_report import RunReport, SampleGame, sample_to_sgf
-from training.selfplay.workers import CandidateResult, Crew, Played, Score, to_bytes
+from training.selfplay.workers import CandidateResult, Crew, InlineCrew, Played, Score, to_bytes
 
 TIMED_SAMPLES = 64
 PUBLISH_STEPS = 32  # without a gate, workers get a new network after this many training steps
@@ -130,6 +130,8 @@ class Learner:
         self._busy: set[int] = set()
         self._network_evaluations = self._saved_evaluations = 0  # since the start, and of these, until the last save
         self._latest: FinishedGame | None = None
+        self._side_by_side = config.games_at_once
+        self._evaluating_s: list[float] = []  # the time of each evaluation for which self-play waited
 
     # ------------------------------------------------------------------------------------------------ files
 
@@ -254,16 +256,20 @@ class Learner:
         Raises:
             UsageError: a process of the crew has ended, or training has diverged; then the checkpoint stays as it was.
         """
+        self._side_by_side = self.config.games_at_once * crew.workers
         with self._interrupts.handled():
             try:
                 self._learn()  # repeat the steps that were lost in a kill
                 for worker in range(crew.workers):
                     self._start_games(crew, worker)
                 while self._start_evaluation(crew) or self._busy:
+                    waiting_from = time.monotonic()
                     with self._interrupts.allowed():
                         member, result = crew.next_result()
                     self._busy.discard(member)
                     if member == crew.workers:
+                        if isinstance(crew, InlineCrew):
+                            self._evaluating_s.append(time.monotonic() - waiting_from)
                         self._take_result(result)
                     else:
                         self._take_games(member, result)
@@ -442,7 +448,8 @@ class Learner:
     def _show(self) -> None:
         """Print a line of progress from time to time.
 
-        It names the time left once as many games have ended as are played side by side: the first ones to end are short.
+        It names the time left once as many games have ended as are played side by side: the first ones to end are short. An
+        evaluation for which self-play waits counts in proportion to the games, since the first one comes before all games.
         """
         now = time.monotonic()
         if now - self._shown_at < SHOW_EVERY_S:
@@ -452,8 +459,12 @@ class Learner:
         ended = games - self._first_game
         loss = f", loss {np.mean([loss for loss, _ in self._losses]):.3f}" if self._losses else ""
         done = share - self._first_share
-        settled = done and ended >= self.config.games_at_once
-        left = f", {(1 - share) / done * passed / 60:.0f} min left" if settled else ""
+        left = ""
+        if done and ended >= self._side_by_side:
+            evaluating_s = sum(self._evaluating_s)
+            one_evaluation_s = evaluating_s / max(1, len(self._evaluating_s))
+            steady_s = passed - evaluating_s + one_evaluation_s * ended / self.config.check_every
+            left = f", {(1 - share) / done * steady_s / 60:.0f} min left"
         rates = f"{ended / passed:.1f} games/s, {self._network_evaluations / passed:.0f} evaluations/s"
         self._say(f"{self.done_so_far()}, {rates}{loss}{left}", passing=True)
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import UsageError
+from common.files import has_no_room
 from games.protocol import NOBODY, GameRules
 from training.samples import FinishedGame, packed_size, unpack_states
 
@@ -54,6 +55,7 @@ class ReplayBuffer:
 
     Raises:
         UsageError: the files there belong to another game or capacity, or are damaged.
+        OSError: the disk has no room for the positions.
 
     Attributes:
         games, positions: the numbers of games and positions in the run so far.
@@ -80,13 +82,17 @@ class ReplayBuffer:
                 f"expected {self._ring_size} positions of {rules.name} on {rules.width}x{rules.height} in {path}; "
                 "the file has a different size"
             )
-        self._ring = np.memmap(path, record, "r+" if self.positions else "w+", shape=self._ring_size)
+        if not self.positions:
+            _reserve(path, self._ring_size * record.itemsize)
+        self._ring = np.memmap(path, record, "r+", shape=self._ring_size)
         self._values = self._opened_values(folder / "values.bin")
         self._file = open(self._lines, "a", encoding="utf-8")  # noqa: SIM115 - it stays open during the run
 
     def _opened_values(self, path: Path) -> np.memmap[Any, np.dtype[np.float16]]:
         is_there = self.positions and path.exists() and path.stat().st_size == 2 * self._ring_size
-        values = np.memmap(path, np.float16, "r+" if is_there else "w+", shape=self._ring_size)
+        if not is_there:
+            _reserve(path, 2 * self._ring_size)
+        values = np.memmap(path, np.float16, "r+", shape=self._ring_size)
         if not is_there:
             values[:] = np.nan
         return values
@@ -176,3 +182,20 @@ class ReplayBuffer:
     def close(self) -> None:
         """Close the file of games."""
         self._file.close()
+
+
+def _reserve(path: Path, size: int) -> None:
+    """Make a file of zeros whose blocks are allocated: on a full disk, writing to a mapped hole would kill the process.
+
+    Raises:
+        OSError: there is no room; then the file is removed.
+    """
+    with open(path, "wb") as file:
+        file.truncate(size)
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            if has_no_room(error):  # otherwise the file system cannot allocate blocks before they are written
+                path.unlink()
+                raise OSError(error.errno, error.strerror, str(path)) from None

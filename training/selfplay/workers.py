@@ -369,7 +369,7 @@ class InlineCrew:
 
 
 class ProcessCrew:
-    """Each member in its own process on this machine.
+    """Each member in its own process on this machine; of the tasks that are done, `next_result` returns the one started first.
 
     Args:
         config, seeds: see InlineCrew.
@@ -379,6 +379,8 @@ class ProcessCrew:
 
     def __init__(self, config: RunConfig, seeds: Seeds, workers: int, *, served: bool = False) -> None:
         self.workers = workers
+        self._tasks = 0
+        self._begun: dict[int, int] = {}  # member -> the number of its latest task
         self._context = multiprocessing.get_context("spawn")  # torch and its threads do not survive a fork
         self._processes, self._connections = [], []
         self._server: BaseProcess | None = None
@@ -407,6 +409,8 @@ class ProcessCrew:
 
     def start(self, member: int, method: str, *arguments: Any) -> None:
         """See Crew."""
+        self._tasks += 1
+        self._begun[member] = self._tasks
         try:
             self._connections[member].send((method, arguments))
         except OSError:
@@ -414,8 +418,9 @@ class ProcessCrew:
 
     def next_result(self) -> tuple[int, Any]:
         """See Crew."""
-        ready = wait(self._connections)[0]
-        member = self._connections.index(ready)  # type: ignore[arg-type]
+        ready = [self._connections.index(each) for each in wait(self._connections)]  # type: ignore[arg-type]
+        # In the order of members, many workers would keep a busy learner from ever reading the evaluator's result.
+        member = min(ready, key=lambda each: self._begun.get(each, 0))
         try:
             return member, self._connections[member].recv()
         except (EOFError, OSError):

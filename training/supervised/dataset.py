@@ -16,11 +16,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
-from games.protocol import GameRules
+from games.protocol import GameRules, PositionBatch
 
 SURE_WIN = 900_000  # scores beyond this are proven wins
 HELD_BACK_EVERY = 20  # games whose seed is a multiple of this are held back from training
@@ -42,7 +43,7 @@ class Positions:
         game: [N] int32, the row of the position's game in `moves`.
         ply: [N] int32, the number of moves before the position. They are the first moves of its game.
         best: [N] unsigned, the engine's move.
-        value: [N] float32 in [-1, 1], by the formula in the module's docstring.
+        value: [N] float32 in [-1, 1], by the formula in the module's docstring; their mean if several games share it.
         key: [N] uint64, see `position_keys`.
     """
 
@@ -73,6 +74,12 @@ class Positions:
             states [B, planes, H, W] float32, moves [B] int64, values [B] float32.
         """
         turned = self.rules.symmetries.turned_moves[symmetries]
+        best = np.take_along_axis(turned, self.best[indices][:, None], axis=1)[:, 0]
+        return self.boards(indices, symmetries).feature_planes(), best, self.value[indices]
+
+    def boards(self, indices: np.ndarray, symmetries: np.ndarray) -> PositionBatch:
+        """Return B positions themselves; arguments as in `batch`."""
+        turned = self.rules.symmetries.turned_moves[symmetries]
         ply = self.ply[indices]
         lines = np.take_along_axis(turned, self.moves[self.game[indices], : int(ply.max(initial=0))], axis=1)
         boards = self.rules.batch(len(indices))
@@ -81,8 +88,7 @@ class Positions:
             played = boards.take(begun)
             played.play_lines(lines[begun], ply[begun])
             boards.put(begun, played)
-        best = np.take_along_axis(turned, self.best[indices][:, None], axis=1)[:, 0]
-        return boards.feature_planes(), best, self.value[indices]
+        return boards
 
 
 def position_keys(rules: GameRules, moves: np.ndarray) -> np.ndarray:
@@ -189,10 +195,32 @@ def _games(paths: Iterable[str], rules: GameRules) -> Iterator[dict[str, Any]]:
                 raise GamesError(
                     f"expected {', '.join(sorted(missing))} in each game of {path}; one has only {', '.join(line)}"
                 )
+            if wrong := _wrong_in(line, rules):
+                raise GamesError(f"expected {wrong} in each game of {path}; the game with the seed {line['seed']!r} differs")
             yield line
 
 
+def _wrong_in(game: dict[str, Any], rules: GameRules) -> str:
+    """Return what a game ought to have and has not; empty if its numbers can be used. Its moves are not played."""
+
+    def are_whole(numbers: Any, least: int, below: float = inf) -> bool:
+        return isinstance(numbers, list) and all(type(each) is int and least <= each < below for each in numbers)
+
+    moves, best, scores, opening = game["moves"], game["best"], game["scores"], game["opening"]
+    if not are_whole([game["seed"], opening], 0) or not are_whole(game["random"], 0) or game["winner"] not in (-1, 0, 1):
+        return "whole numbers of at least 0 as seed, opening and random plies, and a winner of 0, 1 or -1"
+    if not (are_whole(moves, 0, rules.actions) and are_whole(best, 0, rules.actions) and 0 < len(moves) <= rules.longest_game):
+        return f"1 to {rules.longest_game} moves, and only moves from 0 to {rules.actions - 1}"
+    if not isinstance(scores, list) or not all(type(score) in (int, float) and isfinite(score) for score in scores):
+        return "numbers as scores"
+    if not len(best) <= len(scores) == max(0, len(moves) - opening):  # a game may end before its opening does
+        return "a score for each position after the opening, and no more best moves than scores"
+    return ""
+
+
 def _unique(positions: Positions) -> Positions:
-    """Keep only the first of any positions with equal keys."""
-    _, first = np.unique(positions.key, return_index=True)
-    return positions.where(np.sort(first))
+    """Keep only the first of any positions with equal keys, with the mean of their values: each may have its own result."""
+    _, first, which, counts = np.unique(positions.key, return_index=True, return_inverse=True, return_counts=True)
+    means = (np.bincount(which, positions.value, len(first)) / counts).astype(np.float32)
+    in_order = np.argsort(first)
+    return replace(positions.where(first[in_order]), value=means[in_order])
