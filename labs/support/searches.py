@@ -92,7 +92,11 @@ def judge_searches(
         try:
             judge(position, case)
         except StudentFault as fault:
-            if str(fault).startswith(f"{NOT_WRITTEN} AlphaZero/") or not (mistake := _mistake(worker, position)):
+            told = str(fault)
+            if told.startswith(f"{NOT_WRITTEN} AlphaZero/"):
+                raise
+            mistake = _mistake(worker, position) or (told if told.startswith(NOT_WRITTEN) else "")
+            if not mistake:
                 raise
             game = _game_before(place)
             if 2 * walked(worker, game).plies < len(game.moves):

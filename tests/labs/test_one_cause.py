@@ -233,6 +233,18 @@ def test_a_missing_simulation_costs_neither_the_rules_nor_the_search(how, tmp_pa
     assert set(failed) == {"simulation.double_pass", "simulation.depth"}, failed
 
 
+def test_a_missing_method_that_only_the_search_calls_costs_it_nothing(tmp_path):
+    search = (ROOT / "labs/go/reference/AlphaZero/mcts_alphaZero.py").read_text(encoding="utf-8")
+    board = GO.replace("self.pass_action()", "self.width * self.height")
+    old, new = (
+        "        return self.width * self.height\n",
+        f"        {STUB.format(file='Go', method='pass_action', section='2.1')}\n",
+    )
+    assert board.count(old) == 1 and "board.width * board.height" in search
+    search = search.replace("board.width * board.height", "board.pass_action()")
+    assert graded(tmp_path, lab="go", board=board.replace(old, new), search=search) == {}
+
+
 def test_a_missing_copy_costs_the_search_nothing(tmp_path):
     old, new = "        twin = Board.__new__(Board)\n", f"        {STUB.format(file='NoGo', method='copy', section='2.4')}\n"
     assert NOGO.count(old) == 1
