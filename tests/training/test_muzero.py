@@ -308,13 +308,18 @@ def test_reanalysed_samples_alone_get_new_targets_and_none_after_the_end():
     lines = {games.line(position) for position in positions.tolist()}
     same = {line: {fresh.values[p] for p in positions.tolist() if games.line(p) == line} for line in lines}
     assert all(len(values) == 1 for values in same.values()) and len(lines) < len(positions)
+    new_values = 0
     for starts in samples:
         old, new = (make_batch(games, starts, targets, False) for targets in (None, fresh))
         renewed = starts.reanalysed[:, None] & old.before_end
-        assert np.array_equal(new.values[~renewed], old.values[~renewed])
         assert np.array_equal(new.policies[~renewed], old.policies[~renewed])
-        assert (new.values[renewed] != old.values[renewed]).all()
+        left = games.length[games.game[starts.positions]] - games.ply[starts.positions]
+        far_from_end = renewed & (left[:, None] - np.arange(4) > 3)
+        assert np.array_equal(new.values[~far_from_end], old.values[~far_from_end])
+        assert (new.values[far_from_end] != old.values[far_from_end]).all()
         assert np.allclose(new.policies[renewed].sum(axis=1), 1) and not np.allclose(new.policies[renewed], 1 / 9)
+        new_values += far_from_end.sum()
+    assert new_values > 10
 
 
 def test_new_targets_are_turned_with_their_position():
@@ -324,4 +329,12 @@ def test_new_targets_are_turned_with_their_position():
     batch = make_batch(game, starts_at([1], 2, symmetry=3, reanalysed=True), fresh, False)
     turned = TICTACTOE.symmetries.turned_moves[3]
     assert np.array_equal(batch.policies[0][:, turned], policies[1:4])
-    assert np.allclose(batch.values[0], [-0.25, 0, 0.25])
+    assert np.allclose(batch.values[0], [-0.25, 0, -1])  # at step 2, the end is two moves away
+
+
+def test_new_values_take_the_place_of_results_only_where_the_end_is_more_than_k_moves_away():
+    game = WholeGames(TICTACTOE, [whole_game(TICTACTOE, [0, 1, 2, 4, 3, 5, 7, 6, 8], -1)])
+    fresh = FreshTargets(np.ones(9, dtype=bool), game.policies, np.full(9, 0.5, dtype=np.float32))
+    values = make_batch(game, starts_at(range(9), 3, reanalysed=True), fresh, False).values
+    assert values[:, 0].tolist() == [0.5] * 6 + [0] * 3
+    assert values[5].tolist() == [0.5, 0, 0, 0], "the steps of one sample, before and after the last three moves"

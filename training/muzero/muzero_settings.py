@@ -52,7 +52,8 @@ class MuZeroConfig:
         reward_weight: the weight of the reward's loss. The search does not use rewards, since the values of finished games
             hold the results; 0 as in the paper, which learns no rewards in board games.
         consistency_weight: the weight of EfficientZero's consistency loss; 0 without it.
-        reanalysed_share: the share of samples whose policy and value targets come from new searches with the latest model.
+        reanalysed_share: the share of samples whose policy and value targets come from new searches with the latest model; the
+            value targets of the last `unroll_steps` moves of a game are its result in these samples, too.
         check_every: the number of games between two counts of losing lines (tic-tac-toe only).
         seed: the seed of all random numbers.
     """

@@ -1,7 +1,7 @@
 """Reanalysis (Schrittwieser et al. 2020, appendix H): positions of old games are searched again with the latest model.
 
 The new search gives a sample its policy targets and, as the value of the root, its value targets. What the game taught stays in
-the results of the other samples, and in the absorbing states.
+the values of its last K moves, in the results of the other samples, and in the absorbing states.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 At step k the model has taken the first k moves in its latent state. Its targets there are
 
     policy    the search's policy at that position; none after the end of the game
-    value     the result of the game for the side that is to move there
+    value     the result of the game for the side that is to move there; in a reanalysed sample the value of a new search,
+              except in the last K moves of a game, whose result is known and is their return over K moves
     reward    1 or -1 for who made the move that ended the game, if there is a winner; 0 for all other moves
 
 States after the end are absorbing: the sides go on alternating, any move leads to another such state, and its value is still
@@ -126,7 +127,8 @@ def make_batch(games: WholeGames, starts: SampledStarts, fresh: FreshTargets | N
     if fresh is not None:
         renewed = starts.reanalysed[:, None] & before_end & fresh.known[positions]
         policies = np.where(renewed[:, :, None], fresh.policies[positions], policies)
-        values = np.where(renewed, fresh.values[positions], values)
+        is_far_from_end = games.length[games.game[positions]] - games.ply[positions] > unroll_steps
+        values = np.where(renewed & is_far_from_end, fresh.values[positions], values)
     policies = np.where(before_end[:, :, None], policies, 0.0).astype(np.float32)
     moves = np.where(before_end[:, :-1], games.moves[positions[:, :-1]], starts.moves_after_end)
     which = starts.symmetries
