@@ -189,7 +189,7 @@ class _ClassGrading:
     def _finished(self, results: Results, submission: Submission, remarks: Sequence[str]) -> SummaryRow:
         """Leave a finished result unchanged but for its reports, and say so."""
         order, say = self.order, self.progress.say
-        name, seed = submission.name, results.seed
+        name = submission.name
         say(f"{name}: already graded ({results.environment['date']}); use --again to grade it again.")
         changed = update_reports(order.out / name, submission)
         if changed or results.reports != tuple(submission.reports):
@@ -198,10 +198,13 @@ class _ClassGrading:
             results.write(order.out / name)
             say(f"{name}: its reports have changed; the new ones replace the old ones, which are kept.")
         row = summary_row(results, ("finished before", *remarks))
-        if order.seed in (None, seed):
+        word, was, wanted = "seed", str(results.seed), str(results.seed if order.seed is None else order.seed)
+        if results.profile != order.profile:
+            word, was, wanted = "profile", results.profile, order.profile
+        if was == wanted:
             return row
-        self.complain(f"{name} was graded with seed {seed}: to grade it with seed {order.seed} as well, add --again")
-        other = (f"graded with seed {seed}, not {order.seed}; add --again", *row.reasons)
+        self.complain(f"{name} was graded with {word} {was}: to grade it with {word} {wanted} as well, add --again")
+        other = (f"graded with {word} {was}, not {wanted}; add --again", *row.reasons)
         return replace(row, reasons=other, wrong_call=True)
 
 

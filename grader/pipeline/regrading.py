@@ -50,6 +50,9 @@ def work_for(submission: Submission, order: Order, folder: Path) -> Work:
         return replace(fresh, reason=ALTERED if (folder / RESULTS).exists() else "")
     checks = tuple(check.id for check in order.assignment.checks)
     same = identities.get(replace(record.identity, checks=checks))
+    is_other_profile = same is None and replace(record.identity, checks=checks, profile=order.profile) in identities
+    if is_other_profile and not order.again and _games(order, results.profile) > _games(order, order.profile):
+        return Work(order, finished=results)  # the profile was probably forgotten
     if order.seed not in (None, results.seed):
         if same is not None and not order.again:
             return Work(order, finished=results)
@@ -107,6 +110,12 @@ def _regraded(submission: Submission, order: Order, folder: Path, results: Resul
         if (check not in again or continues) and (folder / GAMES).exists():
             games = (folder / GAMES).read_bytes()
     return Work(replace(order, seed=results.seed), TakenOver(decided, games))
+
+
+def _games(order: Order, profile: str) -> int:
+    """Return the games of the match in a profile; 0 if the assignment has no such profile."""
+    found = order.assignment.profiles.get(profile)
+    return found.match.games if found else 0
 
 
 def _cleared(order: Order) -> Iterator[Order]:

@@ -108,6 +108,18 @@ def test_another_seed_than_the_finished_one_is_said_and_needs_again(pack, runs, 
     assert (results("ada")["seed"], results("ada", "earlier/1")["seed"]) == (7, 5)
 
 
+def test_a_profile_with_fewer_games_than_the_finished_one_is_said_and_needs_again(pack, runs, grade, results):
+    path = pack(".zip", WORK, "ada")
+    grade(path, profile="full")
+    code, out, err = grade(path, profile="quick")
+    assert code == 2 and runs == ["ada"] and results("ada")["profile"] == "full"
+    assert err == "ada was graded with profile full: to grade it with profile quick as well, add --again\n"
+    assert "graded with profile full, not quick; add --again." in out
+    assert grade(path, "--again", profile="quick")[0] == 0
+    assert (results("ada")["profile"], results("ada", "earlier/1")["profile"]) == ("quick", "full")
+    assert grade(path, profile="full")[0] == 0 and len(runs) == 3
+
+
 @pytest.mark.parametrize("plan", [(), ("--plan",)], ids=["grade", "plan"])
 def test_the_results_of_another_assignment_are_left_alone(pack, runs, grade, results, plan):
     archive = pack(".zip", WORK, "ada")
