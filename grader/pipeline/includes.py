@@ -1,10 +1,12 @@
 """What a C++ source includes by name, as the compiler reads it: without comments, with continued lines joined.
 
-Conditions are evaluated as far as names go: a macro is defined if the text above defines it or the compiler does.
+Conditions are evaluated as far as names and whole numbers go: a macro is defined if the text above defines it or the compiler
+does.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +19,16 @@ DIRECTIVE = re.compile(
     r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(?P<word>if|ifdef|ifndef|elif|else|endif|define|undef)\b[ \t]*(?P<rest>[^\n]*)$", re.MULTILINE
 )
 NAME = re.compile(r"\b(?!defined\b)\w+")
+NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+COMPARISON = re.compile(rf"[( \t]*(\w+)[ \t]*(==|!=|<=|>=|<|>)[ \t]*({NUMBER.pattern})[) \t]*")
+OPERATORS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 # Macros that sources ask for and g++ defines under Linux.
 PREDEFINED = ("__cplusplus", "__GNUC__", "__GNUG__", "__has_include", "__linux__", "__linux", "__unix__", "__unix")
 
@@ -74,11 +86,16 @@ class _Condition:
 
 
 def _holds(condition: str, macros: Mapping[str, str]) -> bool:
-    """Return whether a condition holds. A comparison counts as its first name alone."""
+    """Return whether a condition holds. A comparison counts as its first name alone, unless both sides are whole numbers."""
     return any(all(_is_true(term, macros) for term in either.split("&&")) for either in condition.split("||"))
 
 
 def _is_true(term: str, macros: Mapping[str, str]) -> bool:
+    comparison = COMPARISON.fullmatch(term)
+    if comparison and comparison[1] not in PREDEFINED:
+        left = macros.get(comparison[1], comparison[1])  # a name that is not defined here may be so in a header
+        if NUMBER.fullmatch(left):
+            return bool(OPERATORS[comparison[2]](int(left), int(comparison[3])))
     name = NAME.search(term)
     if name is None:
         return False

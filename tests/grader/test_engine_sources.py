@@ -204,13 +204,30 @@ def test_a_program_is_left_out_and_the_sources_that_it_includes_are_kept(sources
         SEARCH + b"#if defined(TEST) || defined(BENCH)\n" + PROGRAM + b"#endif",
         b"#ifndef SEARCH_CPP\n#define SEARCH_CPP\n#define TEST 0\n#if TEST\n" + PROGRAM + b"#endif\n#endif",
         b"#if 0\n" + PROGRAM + b"#endif",
+        SEARCH + b"#define DEBUG 1\n#if DEBUG > 1\n" + PROGRAM + b"#endif",
+        SEARCH + b"#define LEVEL 3\n#if defined(LEVEL) && (LEVEL == 2)\n" + PROGRAM + b"#endif",
+        SEARCH + b"#if LEVEL < 2\n" + PROGRAM + b"#endif",
         SEARCH + b"void greet(const std::string &ai_name);\nvoid part(std::string ai_name, int x);",
     ],
-    ids=["under a macro", "under one of two", "under a macro that is 0", "switched off", "with a parameter called ai_name"],
+    ids=[
+        "under a macro",
+        "under one of two",
+        "under a macro that is 0",
+        "switched off",
+        "under a number",
+        "under another number",
+        "under a number of a header",
+        "with a parameter called ai_name",
+    ],
 )
 def test_a_helper_with_a_main_that_is_not_compiled_or_a_word_of_an_engine_is_kept(sources, helper):
     files = {"Minimax/engine.cpp": ENGINE + b'std::string ai_name = "mine";', "Minimax/helper.cpp": helper}
     assert sources(files) == list(files)
+
+
+def test_a_program_under_a_comparison_that_holds_is_left_out(sources):
+    program = SEARCH + b"#define LEVEL 2\n#if LEVEL >= 2\n" + PROGRAM + b"#endif"
+    assert sources({**OWN, "Minimax/try_search.cpp": program}) == sources(OWN)
 
 
 def test_a_source_whose_include_is_switched_off_is_compiled(sources):
