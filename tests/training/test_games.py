@@ -142,6 +142,23 @@ def test_a_network_learns_and_its_fast_copy_agrees(kind):
     assert (probs.argmax(axis=1) == policies.argmax(axis=1)).mean() > 0.9 and (np.sign(values) == results).mean() > 0.9
 
 
+@pytest.mark.parametrize("kind", ["plain", "residual", "pooled"])
+def test_a_step_in_another_order_of_memory_has_the_same_gradient(kind):
+    rules, rng = NoGoRules(4, 5), np.random.default_rng(1)
+    states = rng.integers(0, 2, (16, rules.planes, rules.height, rules.width)).astype(np.float32)
+    probs, winners = np.full((16, rules.actions), 1 / rules.actions, np.float32), rng.choice([-1, 1], 16).astype(np.float32)
+    learnt = []
+    for order in (torch.channels_last, torch.contiguous_format):
+        torch.manual_seed(1)
+        network = GameNetwork(new_model(kind, rules, 2, 8), device="cpu")
+        assert network.model.conv2d_1.weight.is_contiguous(memory_format=torch.channels_last)
+        network.model.to(memory_format=order)
+        losses = network.train_step(states, probs, winners, 1e-3)
+        learnt.append((losses, [weights.grad for weights in network.model.parameters()]))
+    assert learnt[0][0] == pytest.approx(learnt[1][0], abs=1e-4)
+    assert all(torch.allclose(*pair, atol=1e-4) for pair in zip(learnt[0][1], learnt[1][1], strict=True))
+
+
 def test_the_plain_network_has_the_layers_of_the_papers():
     shapes = {name: tuple(weights.shape) for name, weights in new_model("plain", NoGoRules(9, 9), 0, 64).named_parameters()}
     assert [shape for shape in shapes.values() if len(shape) == 4] == [

@@ -144,7 +144,7 @@ class GameNetwork:
 
     def __init__(self, model: nn.Module, device: str | None = None) -> None:
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self.model = model.to(self.device)
+        self.model = model.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.optimizer = torch.optim.Adam(self.model.parameters())
         self._weights = [weights for name, weights in self.model.named_parameters() if not name.endswith("bias")]
 
