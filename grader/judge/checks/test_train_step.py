@@ -61,11 +61,16 @@ def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float],
     if losses.shape != (1, 2) or not np.all(np.isfinite(losses)):
         raise StudentFault("train_step should return two finite numbers, the loss and the entropy.")
     after = worker.call("net_weights")
-    changed = before.keys() != after.keys() or any(not np.array_equal(before[key], after[key]) for key in before)
+    changed = not _are_equal(before, after)
     again = worker.call("net_policy_value", states=batch.states)
     if lr > 0 and changed and _are_same(outputs, again):
         raise StudentFault("train_step changes the state_dict but not the outputs: those are not the network's weights.")
     return (float(losses[0, 0]), float(losses[0, 1])), after
+
+
+def _are_equal(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
+    """Return whether two sets of weights have the same entries."""
+    return first.keys() == second.keys() and all(np.array_equal(first[key], second[key]) for key in first)
 
 
 def _are_same(first: Heads, second: Heads) -> bool:
@@ -264,7 +269,7 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
 
 
 @pytest.mark.points("train_step.overfits")
-def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) -> None:
+def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, oracle: Oracle) -> None:
     """Check training from new weights, as the student's own code initialises them.
 
     Only train_step.loss penalises a slip in the loss; here the steps then have to minimise the loss with the slip.
@@ -289,8 +294,9 @@ def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) 
         _expect_all_trained(batch, after, objective)
         raise
     smallest, trainings = float("inf"), []
+    beginnings: list[dict[str, np.ndarray]] = []
     for _ in range(BEGINNINGS):
-        for start, end in _learn(worker, batch, oracle):
+        for start, end in _learn(worker, batch, oracle, rng, beginnings):
             share = objective.share_left(start, end, batch.targets)
             if share < smallest:
                 smallest = share
@@ -339,8 +345,13 @@ def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> Non
         )
 
 
-def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outputs, Outputs]]:
+def _learn(
+    worker: Worker, batch: Batch, oracle: Oracle, rng: Random, beginnings: list[dict[str, np.ndarray]]
+) -> Iterator[tuple[Outputs, Outputs]]:
     """Train a new network on the batch; yield its outputs before and after training.
+
+    A constructor may seed the initialisation, so that each new network begins alike. If the weights are among `beginnings`, to
+    which they are added, the network gets their entries in another order.
 
     The first pair is what the oracle computes from the weights, if it can, since the loss that train_step returns proves
     nothing. The other pairs are what the student's own network computes, in a process that has only the weights, since an
@@ -348,7 +359,14 @@ def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outpu
     over many batches knows little of this one after a few steps.
     """
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
-    before, own_before = worker.call("net_weights"), _own_outputs(worker, batch)
+    before = worker.call("net_weights")
+    if any(_are_equal(before, earlier) for earlier in beginnings):
+        order = np.random.default_rng(rng.randrange(2**31))
+        weights = {key: order.permuted(entries.reshape(-1)).reshape(entries.shape) for key, entries in before.items()}
+        worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=weights, by_file=False)
+        before = worker.call("net_weights")
+    beginnings.append(before)
+    own_before = _own_outputs(worker, batch)
     batch.step(worker, lr=1e-3, steps=STEPS)
     after = worker.call("net_weights")
     try:
