@@ -106,7 +106,7 @@ def test_a_search_that_understands_one_form_of_values_is_given_that_form(underst
     assert call(Picky(understands_arrays), "search", position=EMPTY_3X3, evaluator={"kind": "uniform"}) == "search"
 
 
-@pytest.mark.parametrize("fault", [StudentFault("ValueError: wrong."), CouldNotGrade("TypeError: ours.")])
+@pytest.mark.parametrize("fault", [StudentFault("RuntimeError: wrong."), CouldNotGrade("TypeError: ours.")])
 def test_a_failure_that_has_nothing_to_do_with_values_is_told_at_once(fault):
     worker = Picky(True, fault)
     with pytest.raises(type(fault)):

@@ -106,6 +106,7 @@ class BestNetwork:
 
     def _describe(self, target: Path, values: dict[str, Any]) -> None:
         text = _as_toml({"run": self.run} | values)
+        target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(_text_beside(target), "# How good the network beside this file is. Written by train.py.\n" + text)
 
     def reason_to_stay(self, board: tuple[int, int, int], strength: Strength | None = None) -> str:
