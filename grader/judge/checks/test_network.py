@@ -36,6 +36,7 @@ SHAPES = ((3, 3, 1), (5, 4, 2), (11, 11, 19))  # width, height, residual blocks
 # If one of the eight symmetries is undone wrongly, the check misses it in (7/8)^96 = 3 of 10^6 runs. A wrong order, which
 # affects two symmetries, is missed in (6/8)^96 = 10^-12 of the runs.
 SYMMETRY_DRAWS = 96
+NEW_NETWORKS = 8  # all of them draw the same symmetry in 6 of 10^8 runs
 # Smaller log probabilities count as this one: a constant that keeps the logarithm of a softmax finite changes them.
 LEAST_LOG = float(np.log(1e-3))
 NO_EFFECT = 1e-6  # outputs that differ by less are the same
@@ -325,7 +326,8 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
     worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
     probs, values = _outputs_one_by_one(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = case.undo(probs)
-    for pairs, value in worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS):
+    seen = worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS)
+    for pairs, value in seen:
         if not (_legal(pairs, case.position) and any(_same_priors(pairs, each) for each in accepted)):
             right = {move: float(accepted[0][move]) for move in board_at(case.position).availables}
             raise StudentFault(
@@ -341,3 +343,26 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
             f"policy_value_fn_random returns the value {value:.4f}, which the network does not give for any rotated or "
             "mirrored board: a symmetry does not change who is better.",
         )
+    first = dict(seen[0][0])
+    if np.ptp(accepted[:, list(first)], axis=0).max() > 10 * OUTPUT_TOLERANCE:
+        ruling.expect(
+            any(_differ(first, dict(pairs)) for pairs, _ in seen) or _varies_anew(worker, case, first),
+            f"policy_value_fn_random evaluated the board {SYMMETRY_DRAWS} times in the same orientation; each call should draw "
+            "one of the symmetries at random.",
+        )
+
+
+def _varies_anew(worker: Worker, case: SymmetryCase, first: dict[int, float]) -> bool:
+    """Return whether new networks draw other symmetries, since a network may remember the positions that it has evaluated."""
+    for _ in range(NEW_NETWORKS):
+        worker.close()
+        worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
+        ((pairs, _),) = worker.call("net_random_symmetries", position=case.position.to_json(), draws=1)
+        if _differ(first, dict(pairs)):
+            return True
+    return False
+
+
+def _differ(first: dict[int, float], second: dict[int, float]) -> bool:
+    """Return whether the probabilities of the same moves come from boards in different orientations."""
+    return max(abs(first[move] - second.get(move, 0.0)) for move in first) > OUTPUT_TOLERANCE
