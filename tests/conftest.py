@@ -118,12 +118,13 @@ def no_engine_left():
 
 @pytest.fixture(scope="session")
 def load_module():
-    """Loads a file that no import reaches, as a module of its own under the file's name."""
+    """Loads a file as a module of its own, under a name that no import uses."""
 
     def load(path):
-        spec = importlib.util.spec_from_file_location(path.stem, path)
+        name = f"loaded_{path.stem}"
+        spec = importlib.util.spec_from_file_location(name, path)
         module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module  # where a dataclass looks its annotations up
+        sys.modules[name] = module  # where a dataclass looks its annotations up
         spec.loader.exec_module(module)
         return module
 
