@@ -251,7 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Seed {setup.seed}, {setup.plays} games, {setup.limits.move_s:g} s per move ({clock})")
         result, interrupted = play(setup, runner, records)
     except UsageError as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
+        print(f"evaluate.py: {on_screen(str(error))}", file=sys.stderr)
         return 2
     if interrupted:
         print(f"Interrupted after {result.plays} of {setup.plays} games.", file=sys.stderr)

@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -104,11 +104,16 @@ def play_rung(engine: EngineSpec, rung: str, options: argparse.Namespace, folder
     """
     program = rung_program(rung, ROOT / "build" / "engines")
     opponent = engine_at(str(program))
+    build = (digest(str(program)) or "other")[:DIGEST_CHARACTERS]
+    # The records are found by what the programs are, so they must not depend on how their paths were typed.
+    agents = (
+        replace(engine, path="engine", command=tuple(engine.argv)),
+        replace(opponent, path=rung, command=tuple(opponent.argv)),
+    )
     # As in quick grading: an engine is told to plan with less than the rule's limit, at which it loses.
     limits = Limits(move_s=max(RULE_S, options.time_limit), told_move_s=options.time_limit)
-    setup = MatchSetup(agents=(engine, opponent), plays=options.games, seed=options.seed, limits=limits)
-    build = (digest(str(program)) or "other")[:DIGEST_CHARACTERS]
-    records = Records(folder / f"{rung}-{build}-{options.seed}-{options.time_limit:g}s.jsonl", setup)
+    setup = MatchSetup(agents=agents, plays=options.games, seed=options.seed, limits=limits)
+    records = Records(folder / f"{rung}-{build}-seed{options.seed}-{options.time_limit:g}s.jsonl", setup)
     with tqdm(total=options.games, unit="game", disable=None, desc=rung) as bar:
         result = play_match(setup, ThreadRunner(options.num_workers), on_game=lambda _: bar.update() and None, records=records)
     seen = result.statistics(0)

@@ -75,13 +75,13 @@ def replay(path: Path, number: int) -> int:
         raise UsageError(f"the game is only shown, because its agents cannot play again: {error}") from error
     for agent, before in zip(setup.agents, heading["digests"], strict=True):
         if agent_digest(agent) != before:
-            print(f"{agent.path} has been rebuilt since the match.")
+            print(on_screen(f"{agent.path} has been rebuilt since the match."))
     for _ in range(REPEATS + 1):
         played = play_game(setup.task(number))
         difference = first_difference(recorded, played)
         if not difference or not Load.of([played]).busy_games:
             break
-    print(difference or f"The same game: {len(recorded.moves)} plies, {recorded.termination.value}.")
+    print(on_screen(difference) or f"The same game: {len(recorded.moves)} plies, {recorded.termination.value}.")
     if difference:
         for when, game in (("When it was recorded", recorded), ("Now", played)):
             if (load := Load.of([game])).busy_games:
@@ -170,7 +170,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     viewing.add_argument("--engine", help=f"the engine that says where games were lost (default {REFERENCE} or {BASELINE})")
     viewing.add_argument("--out", type=Path, metavar="FILE.html", help="the page (default: the file's name with .html)")
-    replaying = commands.add_parser("replay", help="show a recorded game, replay it and say where it differs")
+    replaying = commands.add_parser(
+        "replay", help="show a recorded game, play it again with the programs that the file names, and compare"
+    )
     replaying.add_argument("file", type=Path, help="a file written by evaluate.py --records")
     replaying.add_argument("number", type=int, help="the number of the game, from 0")
     timing = commands.add_parser("calibrate", help="time this machine with a search by the baseline")
@@ -188,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
             return replay(options.file, options.number)
         return time_this_machine(options.baseline, options.record)
     except UsageError as error:
-        print(f"arena: {error}", file=sys.stderr)
+        print(f"arena: {on_screen(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("arena: stopped.", file=sys.stderr)

@@ -15,7 +15,7 @@ MOST_CHARACTERS = 8 << 20
 Node = dict[str, list[str]]
 
 
-TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z]+)|\[((?:[^\]\\]|\\.)*)\])", re.DOTALL)
+TOKEN = re.compile(r"\s*(?:([();])|([A-Za-z]+)|\[((?:[^\]\\]|\\.)*+)\])", re.DOTALL)
 
 
 def main_lines(text: str) -> Iterator[list[Node]]:

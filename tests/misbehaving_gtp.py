@@ -33,6 +33,8 @@ if fault == "few_commands":
 taken, answers, size = set(), 0, 9
 for line in sys.stdin:
     number, name, *arguments = line.split()
+    if fault == "slow":
+        time.sleep(0.15)
     text = VALUES.get(name, "")
     if name == "list_commands":
         text = "\n".join(COMMANDS)
@@ -61,6 +63,9 @@ for line in sys.stdin:
                 text = "\n".join(["A1"] * 100_000)
             elif fault == "exit":
                 sys.exit(3)
+            elif fault == "flood":
+                while True:
+                    os.write(1, b"\n" * 4096)
             elif fault == "sleep":
                 time.sleep(60)
             elif fault == "words":

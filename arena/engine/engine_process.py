@@ -10,6 +10,7 @@ answer was late, the result is `UNDECIDED`, and neither engine is at fault.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
 import subprocess
@@ -25,8 +26,11 @@ from arena.rules import SIZE, Action, Termination, from_line, to_line
 from common.harmless_text import on_screen
 
 LINE_CAP = 4096
+PIPE_READS = 16  # a pipe holds 64 KiB
 STDERR_TAIL = 2048
 WITHHELD_WORTH_TELLING_S = 0.1  # messages mention withheld time above this
+# What a machine lacks when it cannot start a program for a reason that is not the program's.
+LACKING = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 IDLE_CPU_S = 0.05  # a late program that computed less than this may wait for input with its answer still in its buffer
 NO_ANSWER = "gave no answer"
 # An engine appends this to its name if it has set up the position in GOMOKU_POSITION.
@@ -108,6 +112,7 @@ class EngineSpec:
         protocol: "course", "gomocup" for the Piskvork pipe protocol, or "gtp" for the Go Text Protocol.
         any_size: whether the engine plays on boards other than 15x15.
         libraries_mib: address space that a limit on memory leaves out, since the program's libraries take it.
+        files: full paths of the files that the program runs and its command does not name by a full path.
     """
 
     path: str
@@ -117,6 +122,7 @@ class EngineSpec:
     protocol: str = "course"
     any_size: bool = False
     libraries_mib: int = 0
+    files: tuple[str, ...] = ()
 
     @property
     def argv(self) -> list[str]:
@@ -196,12 +202,16 @@ class TimedProcess:
         """Start the program with this environment.
 
         Raises:
-            EngineFailure: INIT_FAILED, if there is no such program or it cannot be executed.
+            EngineFailure: INIT_FAILED, if there is no such program or it cannot be executed; UNDECIDED, if this machine has no
+                room for another process.
         """
         memory_mib = None if self.limits.memory_mib is None else self.limits.memory_mib + self.spec.libraries_mib
         try:
             self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=memory_mib)
         except OSError as error:
+            if error.errno in LACKING:
+                sentence = f"could not be started, since this machine is at a limit: {error.strerror}"
+                raise EngineFailure(Termination.UNDECIDED, sentence) from error
             raise EngineFailure(Termination.INIT_FAILED, f"could not be started: {error.strerror}") from error
         self._selector = selectors.PollSelector()  # each start has new pipes
         for stream in (self._tree.stdout, self._tree.stderr):
@@ -210,13 +220,20 @@ class TimedProcess:
     def standard_error(self) -> str:
         """Return the end of what the program has written to standard error, at most STDERR_TAIL bytes."""
         if self._tree is not None:
-            with contextlib.suppress(BlockingIOError, ValueError):
-                self._hear(os.read(self._tree.stderr.fileno(), LINE_CAP))
+            self._hear_all(self._tree)
         return self._stderr.decode("utf-8", "replace")
 
     def _hear(self, data: bytes) -> None:
         """Keep the end of what came on standard error."""
         self._stderr, self._notes = (self._stderr + data)[-STDERR_TAIL:], (self._notes + data)[-STDERR_TAIL:]
+
+    def _hear_all(self, tree: ProcessTree) -> None:
+        """Hear what standard error still holds; it may be closed already."""
+        with contextlib.suppress(BlockingIOError, ValueError):
+            for _ in range(PIPE_READS):
+                if not (data := os.read(tree.stderr.fileno(), LINE_CAP)):
+                    break
+                self._hear(data)
 
     def report(self) -> str:
         """Return the last line that the program has said about its search since it was asked; an empty string if none.
@@ -242,8 +259,14 @@ class TimedProcess:
                 os.write(tree.stdin.fileno(), f"{command}\n".encode("ascii"))
                 tree.popen.wait(wait_s)
 
-    def _exchange(self, text: str, limit_s: float) -> str:
-        """Send a text and read one line, both before the same deadline; the engine runs only in between."""
+    def _exchange(self, text: str, limit_s: float, earlier: Spent | None = None) -> str:
+        """Send a text and read one line, both before the same deadline; the engine runs only in between.
+
+        Args:
+            text: complete lines.
+            limit_s: the limit of the whole answer.
+            earlier: what the earlier parts of an answer in several parts have taken; None for the first part.
+        """
         tree, self.spent = self._tree, Spent()
         if tree is None:
             raise EngineFailure(Termination.CRASH, "is not running")
@@ -255,7 +278,8 @@ class TimedProcess:
             raise EngineFailure(Termination.CRASH, self._ending(tree))
         self._notes = b""
         # The engine has been stopped since its last answer, so all CPU time that it uses from now on belongs to this one.
-        watch = Stopwatch(tree, self.limits.allowance(limit_s), self._charged_s)
+        allowance = self.limits.allowance(limit_s)
+        watch = Stopwatch(tree, allowance if earlier is None else allowance.after(earlier), self._charged_s)
         tree.resume()
         try:
             try:
@@ -265,12 +289,12 @@ class TimedProcess:
             line = self._read_line(tree, watch)
         except OutOfTime as over:
             termination = Termination.UNDECIDED if over.doubtful else Termination.TIMEOUT
-            raise EngineFailure(termination, self._late(watch.allowance, over.spent, over.doubtful)) from None
+            raise EngineFailure(termination, self._late(allowance, (earlier or Spent()) + over.spent, over.doubtful)) from None
         finally:
             tree.stop()
-            self.spent, self._charged_s = watch.stop(), watch.charged_s
+            self.spent, self._charged_s = (earlier or Spent()) + watch.stop(), watch.charged_s
         if self.limits.counts_cpu and self.spent.cpu_s > limit_s:
-            raise EngineFailure(Termination.TIMEOUT, self._late(watch.allowance, self.spent))
+            raise EngineFailure(Termination.TIMEOUT, self._late(allowance, self.spent))
         return line
 
     def _is_answer(self, line: str) -> bool:
@@ -287,32 +311,37 @@ class TimedProcess:
         A line that has arrived counts, no matter how late this process reads it.
         """
         while True:
-            line, newline, rest = self._output.partition(b"\n")
-            if len(line) > LINE_CAP:
-                raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
-            if newline:
-                self._output = bytearray(rest)
-                text = line.decode("utf-8", "replace")
-                if self._is_answer(text):
-                    return text
-                continue
             ready = self._selector.select(watch.pause_s)
             if self._stopping.is_set():
                 raise MatchStopped
             if not ready and tree.popen.poll() is not None:  # one of its children may still hold its output open
                 raise EngineFailure(Termination.CRASH, self._ending(tree))
             for key, _ in ready:
-                data = os.read(key.fd, LINE_CAP)
                 if key.fileobj is tree.stderr:
+                    data = os.read(key.fd, LINE_CAP)
                     self._hear(data)
                     if not data:
                         self._selector.unregister(tree.stderr)
-                elif data:
-                    self._output += data
-                else:
+                elif not self._read_now(tree):
                     raise EngineFailure(Termination.CRASH, self._ending(tree))
-            if b"\n" not in self._output:
-                watch.look()
+            if (answer := self._first_answer()) is not None:
+                return answer
+            watch.look()
+
+    def _first_answer(self) -> str | None:
+        """Take the lines that have arrived, up to and including an answer, and return the answer; None if there is none."""
+        while (end := self._output.find(b"\n")) >= 0:
+            self._check_length(end)
+            text = self._output[:end].decode("utf-8", "replace")
+            del self._output[: end + 1]
+            if self._is_answer(text):
+                return text
+        self._check_length(len(self._output))
+        return None
+
+    def _check_length(self, length: int) -> None:
+        if length > LINE_CAP:
+            raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
 
     def _late(self, allowance: Allowance, spent: Spent, doubtful: bool = False) -> str:
         if allowance.cpu_s is None:
@@ -338,10 +367,19 @@ class TimedProcess:
             return f"; what it wrote, {self._output[:60].decode('utf-8', 'replace')!r}, has no end of line"
         return "; if it printed an answer, it did not flush its output" * (spent.cpu_s < IDLE_CPU_S)
 
-    def _read_now(self, tree: ProcessTree) -> None:
-        """Read what is already in the pipe, without waiting."""
+    def _read_now(self, tree: ProcessTree) -> bool:
+        """Read what the pipe holds, without waiting, and return whether the program may write more.
+
+        One call reads no more than PIPE_READS times LINE_CAP bytes, so that a program that never stops writing does not keep
+        its deadline from being looked at.
+        """
         with contextlib.suppress(BlockingIOError):
-            self._output += os.read(tree.stdout.fileno(), LINE_CAP)
+            for _ in range(PIPE_READS):
+                data = os.read(tree.stdout.fileno(), LINE_CAP)
+                if not data:
+                    return b"\n" in self._output  # the lines that have arrived come first
+                self._output += data
+        return True
 
     def _ending(self, tree: ProcessTree, otherwise: str = "closed its output without an answer") -> str:
         """Return how the program ended; if it has not, return what it did `otherwise`."""
@@ -349,8 +387,7 @@ class TimedProcess:
             code = tree.popen.wait(timeout=1)
         except subprocess.TimeoutExpired:
             return otherwise
-        with contextlib.suppress(BlockingIOError, ValueError):
-            self._hear(os.read(tree.stderr.fileno(), STDERR_TAIL))
+        self._hear_all(tree)
         how = f"was ended by signal {signal_name(-code)}" if code < 0 else f"exited with exit code {code}"
         words = self._stderr.decode("utf-8", "replace").strip().splitlines()
         return f"{how}, saying {words[-1][:160]!r}" if words else how

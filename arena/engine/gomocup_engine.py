@@ -18,12 +18,13 @@ import re
 from collections.abc import Collection
 
 from arena.engine.engine_process import POSITION_TAKEN, EngineFailure, EngineProcess
+from arena.engine.stopwatch import Spent
 from arena.rules import SWAP, Action, IllegalAction, Position, Termination, from_line
 
 REPORT = "MESSAGE"
 COMMENTS = (REPORT, "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
 REFUSALS = ("ERROR", "UNKNOWN")
-READS = 64  # at most this many reads of 4096 bytes; a pipe holds less
+READS = 64  # at most this many times 64 KiB; a pipe holds less
 END_WAIT_S = 0.2
 # Engines read 32-bit numbers; the largest one stands for no limit.
 LARGEST = 2**31 - 1
@@ -49,8 +50,7 @@ class GomocupEngine(EngineProcess):
         self._side = side
         self._position = Position(size=self.offer.size, free_opening=True)  # the referee checks the opening
         self._start_board(f"START {self.offer.size}")
-        used_s = self.spent.cpu_s if self.limits.counts_cpu else self.spent.wall_s
-        about = self._say("ABOUT\n", max(0.1, self.limits.init_s - used_s), REFUSALS)
+        about = self._say("ABOUT\n", self.limits.init_s, REFUSALS, self.spent)
         self._preamble = self._information()
         for move in self.offer.position:
             self._position.play(move)
@@ -131,11 +131,11 @@ class GomocupEngine(EngineProcess):
         self._take_leave("END", END_WAIT_S)
         super().close()
 
-    def _say(self, text: str, limit_s: float, answers: Collection[str] = ()) -> str:
+    def _say(self, text: str, limit_s: float, answers: Collection[str] = (), earlier: Spent | None = None) -> str:
         """Send one question and return the answer; the message of a failure includes the engine's last comment."""
         self._answers, self._comment, self._message = answers, "", ""
         try:
-            return self._exchange(text, limit_s)
+            return self._exchange(text, limit_s, earlier)
         except EngineFailure as failure:
             if not self._comment:
                 raise

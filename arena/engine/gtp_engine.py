@@ -21,7 +21,17 @@ from common.harmless_text import on_screen
 ANSWER_CAP = 1 << 16
 REQUIRED = ("boardsize", "clear_board", "genmove", "play")
 QUIT_WAIT_S = 0.2
-LEAST_S = 0.1  # what remains for a command after another one has used up the limit of both
+MOST_STONES = 100  # of a period in time_settings
+
+
+def time_settings(move_s: float) -> str:
+    """Return the command that announces this time for a move; GTP counts whole seconds, for one stone or for several.
+
+    It never announces more than `move_s` seconds for a stone, except that it announces 1 second for MOST_STONES stones if
+    `move_s` is below that.
+    """
+    stones = next((n for n in range(1, MOST_STONES) if move_s * n >= 1), MOST_STONES)
+    return f"time_settings 0 {max(1, int(move_s * stones))} {stones}"
 
 
 @dataclass(frozen=True)
@@ -75,13 +85,12 @@ class GtpEngine(TimedProcess):
         return self.name
 
     def _introduce(self) -> str:
-        left_s = self.limits.init_s
+        used = Spent()
 
         def ask(command: str) -> str:
-            nonlocal left_s
-            answer = self.command(command, left_s)
-            used_s = self.spent.cpu_s if self.limits.counts_cpu else self.spent.wall_s
-            left_s = max(LEAST_S, left_s - used_s)
+            nonlocal used
+            answer = self.command(command, self.limits.init_s, used)
+            used = self.spent
             return answer
 
         if (version := ask("protocol_version")) != "2":
@@ -92,8 +101,7 @@ class GtpEngine(TimedProcess):
             raise EngineFailure(Termination.MALFORMED, f"does not know {', '.join(lacking)}")
         ask(f"boardsize {self.offer.size}")
         ask("clear_board")
-        told_s = max(1, int(self.limits.told_s))
-        optional = [f"time_settings 0 {told_s} 1"]
+        optional = [time_settings(self.limits.told_s)]
         if self.offer.komi is not None:
             optional.append(f"komi {self.offer.komi:g}")
         if self.offer.seed is not None:
@@ -111,18 +119,10 @@ class GtpEngine(TimedProcess):
         Raises:
             EngineFailure: see `play` and `genmove`.
         """
-        told = Spent()
-        left_s = self.limits.move_s
-        if last is not None:
-            self.play(1 - colour, last)
-            told = self.spent
-            left_s = max(LEAST_S, left_s - (told.cpu_s if self.limits.counts_cpu else told.wall_s))
-        try:
-            return self.genmove(colour, left_s)
-        finally:
-            own = self.spent
-            withheld_s = told.withheld_s + own.withheld_s
-            self.spent = Spent(told.wall_s + own.wall_s, told.cpu_s + own.cpu_s, withheld_s)
+        if last is None:
+            return self.genmove(colour)
+        self.play(1 - colour, last)
+        return self.genmove(colour, self.spent)
 
     def play(self, colour: int, move: Action) -> None:
         """Tell the engine a move by black (0) or white (1).
@@ -132,17 +132,18 @@ class GtpEngine(TimedProcess):
         """
         self.command(f"play {'bw'[colour]} {vertex(move)}", self.limits.move_s)
 
-    def genmove(self, colour: int, limit_s: float | None = None) -> Action | None:
+    def genmove(self, colour: int, earlier: Spent | None = None) -> Action | None:
         """Return the engine's move for this colour, which may be PASS; None if the engine resigns.
 
         Args:
-            limit_s: seconds for the answer; None for the limit of a move.
+            colour: 0 for black, 1 for white.
+            earlier: what it has taken of the time for this move already.
 
         Raises:
             EngineFailure: see `command`; MALFORMED also for an answer that is not a vertex, and ILLEGAL_MOVE for a vertex off
                 the board.
         """
-        text = self.command(f"genmove {'bw'[colour]}", self.limits.move_s if limit_s is None else limit_s)
+        text = self.command(f"genmove {'bw'[colour]}", self.limits.move_s, earlier)
         if text.lower() == "resign":
             return None
         try:
@@ -155,8 +156,13 @@ class GtpEngine(TimedProcess):
             raise EngineFailure(Termination.ILLEGAL_MOVE, f"answered {text!r}, which is off the {size}x{size} board", text)
         raise EngineFailure(Termination.MALFORMED, f"answered {text[:60]!r} instead of a vertex", text)
 
-    def command(self, text: str, limit_s: float) -> str:
+    def command(self, text: str, limit_s: float, earlier: Spent | None = None) -> str:
         """Send one command and return the content of the answer.
+
+        Args:
+            text: the command without an id.
+            limit_s: seconds for this command and those before it that `earlier` counts.
+            earlier: what these have taken; then `spent` includes it.
 
         Raises:
             EngineFailure: TIMEOUT, CRASH, or MALFORMED, also if the engine refuses the command; UNDECIDED if the core was so
@@ -165,7 +171,7 @@ class GtpEngine(TimedProcess):
         self._number += 1
         self._lines, self._length = [], 0
         try:
-            self._exchange(f"{self._number} {text}\n", limit_s)
+            self._exchange(f"{self._number} {text}\n", limit_s, earlier)
         except EngineFailure as failure:
             if failure.termination != Termination.TIMEOUT or not self._lines:
                 raise

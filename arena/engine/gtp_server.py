@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from arena.engine.gtp import PASS, Answer, Command, parse_colour, parse_command, parse_vertex, vertex
+from arena.engine.gtp import LARGEST_BOARD, PASS, Answer, Command, parse_colour, parse_command, parse_vertex, vertex
 from games.go.position import GoPosition
 from games.protocol import NOBODY
 
@@ -133,8 +133,8 @@ class GtpServer:
     def _boardsize(self, words: tuple[str, ...]) -> str:
         size = _number(_word(words, 0), 99)
         try:
-            if size < SMALLEST:
-                raise ValueError(f"expected at least {SMALLEST}; got {size}")
+            if not SMALLEST <= size <= LARGEST_BOARD:
+                raise ValueError(f"expected {SMALLEST} to {LARGEST_BOARD}; got {size}")
             rules = self._make_rules(size, self._komi)
             self._player.prepare(rules)
         except ValueError as error:

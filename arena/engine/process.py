@@ -9,7 +9,6 @@ session is known, and CPU time cannot be measured.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 import os
 import resource
@@ -27,9 +26,9 @@ from arena.engine.withheld import Withheld
 
 KILL_WAIT_S = 1.0
 RESCAN_S = 0.02
+OPEN_FILES = 1 << 14
 LOADING_S = 0.25  # a process whose environment stays empty for longer is not a program of ours that is being loaded
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-_numbers = itertools.count()
 
 
 @cache
@@ -63,6 +62,7 @@ def _open(path: str) -> int:
 @cache
 def _guarded_prefix(pid: int) -> str:
     """Return the prefix of all marks of this process, and start a guardian that kills the marked processes when it ends."""
+    _allow_open_files()
     prefix = f"{pid}-{secrets.token_hex(4)}-"
     script = str(Path(__file__).with_name("guardian.py"))
     null = subprocess.DEVNULL
@@ -77,6 +77,14 @@ def _guarded_prefix(pid: int) -> str:
     )
     _guardians.append(guardian)
     return prefix
+
+
+def _allow_open_files() -> None:
+    """Raise this process's limit of open files as far as it may: a game holds up to 25, and there is a game for each core."""
+    with contextlib.suppress(OSError, ValueError):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
 _guardians: list[subprocess.Popen[bytes]] = []  # keep references, since garbage collection would close their inputs
@@ -101,7 +109,8 @@ class ProcessTree:
     def __init__(
         self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str | None = None, memory_mib: int | None = None
     ) -> None:
-        self.mark = f"{_guarded_prefix(os.getpid())}{next(_numbers)}"
+        # Random, since a program may change its own mark: it must not be able to guess that of another program.
+        self.mark = f"{_guarded_prefix(os.getpid())}{secrets.token_hex(8)}"
         self._own: set[int] = set()
         self._foreign = process_ids()  # none of these belongs to the program, which has not started yet
         self._unclear: dict[int, float] = {}  # process id -> when it was first seen

@@ -40,6 +40,8 @@ PYTHON_PLAYER = Path(__file__).resolve().parents[2] / "Minimax" / "python_player
 AGENT_PLAYER = PYTHON_PLAYER.with_name("agent_player.py")
 NETWORK_PLAYERS = ("alphazero", "gumbel", "policy")
 BACKENDS = ("auto", "torch", "openvino", "int8")  # what can compute the network of a player (training.inference)
+# A GPU would compute beside the clock, which counts the time of the processor.
+WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": ""}
 START_S = 120.0  # for a network player to load its network on a busy machine
 
 
@@ -100,7 +102,9 @@ def _network_player(text: str, game: str, size: int | None, komi: float | None, 
     command = [sys.executable, str(AGENT_PLAYER), f"{kind}:{os.path.abspath(weights)}{mark}{query}", "--game", game]
     command += ["--board", str(size)] if size is not None else []
     command += ["--komi", f"{komi:g}"] if komi is not None else []
-    return EngineSpec(text, (*command, *by_superko), protocol="gtp", any_size=True)
+    return EngineSpec(
+        text, (*command, *by_superko), WITHOUT_GPU, protocol="gtp", any_size=True, libraries_mib=torch_libraries_mib()
+    )
 
 
 def check_start(player: EngineSpec) -> None:
@@ -111,8 +115,9 @@ def check_start(player: EngineSpec) -> None:
     """
     if str(AGENT_PLAYER) not in player.command:
         return
+    env = {**os.environ, **player.env}
     try:
-        done = subprocess.run(player.argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_S)
+        done = subprocess.run(player.argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_S)
     except subprocess.TimeoutExpired:
         raise UsageError(f"expected {player.path} to start within {START_S:g} s; it has not") from None
     if done.returncode:
@@ -128,7 +133,8 @@ def _gtp_program(text: str, command: str) -> EngineSpec:
     program = shutil.which(words[0]) if words else None
     if program is None:
         raise UsageError(f"expected a program that speaks GTP after gtp:; got {text!r}, and there is no such program")
-    return EngineSpec(text, (os.path.abspath(program), *words[1:]), protocol="gtp", any_size=True)
+    files = tuple(os.path.abspath(word) for word in words[1:] if os.path.isfile(word))
+    return EngineSpec(text, (os.path.abspath(program), *words[1:]), protocol="gtp", any_size=True, files=files)
 
 
 def _nogo_player(text: str, rest: str) -> EngineSpec:
@@ -199,9 +205,15 @@ def _python_player(text: str) -> EngineSpec:
     if player.model:
         command += ["--model", os.path.abspath(player.model), *(["--fast"] if player.fast else [])]
         command += ["--backend", player.backend] if player.backend else []
-    # A GPU would compute beside the clock, which counts the time of the processor.
-    env = {"CUDA_VISIBLE_DEVICES": ""}
-    return EngineSpec(text, tuple(command), env, any_size=True, libraries_mib=torch_libraries_mib())
+    return EngineSpec(
+        text, tuple(command), WITHOUT_GPU, any_size=True, libraries_mib=torch_libraries_mib(), files=_sources_of_search()
+    )
+
+
+def _sources_of_search() -> tuple[str, ...]:
+    """Return the Python files of the search that Minimax/python_player.py chooses when it is started in the current folder."""
+    place = Path.cwd() if os.path.isfile("AlphaZero/__init__.py") else PYTHON_PLAYER.parents[1]
+    return tuple(str(path) for folder in ("AlphaZero", "Board") for path in sorted(place.glob(f"{folder}/*.py")))
 
 
 def engine_at(path: str) -> EngineSpec:

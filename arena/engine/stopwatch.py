@@ -10,7 +10,6 @@ nobody is to blame.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from time import monotonic
 from typing import Protocol
 
@@ -19,6 +18,7 @@ from arena.engine.withheld import Withheld
 
 LOOK_S = 0.2
 SHORTEST_PAUSE_S = 0.01
+LEAST_S = 0.1  # a question is not sent with less time than this left for it
 # The third limit is this many times the second. If nine other programs want the core, a tenth of it is left.
 PATIENCE = 10
 
@@ -37,6 +37,25 @@ class TimedProgram(Protocol):
 
 
 @dataclass(frozen=True)
+class Spent:
+    """The seconds that an answer took; `cpu_s` and `withheld_s` are 0 if the system does not report them.
+
+    Attributes:
+        wall_s: from the question to the answer.
+        cpu_s: CPU time of all processes of the program.
+        withheld_s: the part of `wall_s` in which the program wanted a core that other programs had.
+    """
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    withheld_s: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        """Return what two parts of an answer took together."""
+        return Spent(self.wall_s + other.wall_s, self.cpu_s + other.cpu_s, self.withheld_s + other.withheld_s)
+
+
+@dataclass(frozen=True)
 class Allowance:
     """How much time one answer may take.
 
@@ -50,8 +69,16 @@ class Allowance:
     wall_s: float
     longest_s: float
 
+    def after(self, spent: Spent) -> Allowance:
+        """Return what is left for the rest of an answer, at least LEAST_S of each, when its first parts have taken `spent`."""
+        charged_s = spent.wall_s if self.cpu_s is None else spent.wall_s - spent.withheld_s
+        return Allowance(
+            None if self.cpu_s is None else max(LEAST_S, self.cpu_s - spent.cpu_s),
+            max(LEAST_S, self.wall_s - charged_s),
+            max(LEAST_S, self.longest_s - spent.wall_s),
+        )
 
-@cache
+
 def cpu_allowance(cpu_s: float, wall_s: float | None = None) -> Allowance:
     """Allow an answer `cpu_s` CPU seconds, and `wall_s` wall-clock seconds (by default twice `cpu_s` plus one).
 
@@ -66,21 +93,6 @@ def cpu_allowance(cpu_s: float, wall_s: float | None = None) -> Allowance:
 def wall_allowance(wall_s: float) -> Allowance:
     """Allow an answer `wall_s` wall-clock seconds, whatever CPU time it takes."""
     return Allowance(None, wall_s, wall_s)
-
-
-@dataclass(frozen=True)
-class Spent:
-    """The seconds that one answer took; `cpu_s` and `withheld_s` are 0 if the system does not report them.
-
-    Attributes:
-        wall_s: from the question to the answer.
-        cpu_s: CPU time of all processes of the program.
-        withheld_s: the part of `wall_s` in which the program wanted a core that other programs had.
-    """
-
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-    withheld_s: float = 0.0
 
 
 class OutOfTime(Exception):

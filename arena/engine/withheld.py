@@ -7,7 +7,9 @@ answer is pending.
 
 If several threads waited at the same time, only the longest wait counts, never the sum: a hundred threads that wait for one
 core have waited once. Nor does waiting count while another thread of the program is running: threads that compete with
-each other have only themselves to blame. So a program cannot gain time to sleep by starting many threads.
+each other have only themselves to blame. So a program cannot gain time to sleep by starting many threads. A program that hands
+its core on as soon as it gets it waits for nearly all of the time, so waiting counts only up to MOST_WAITS times the CPU
+time used. What this process itself computed meanwhile, to read a flood of output for instance, is not withheld either.
 
 If the system does not count run delays, /proc/stat gives an upper bound: a program can only have waited while other programs
 had the cores. If that file is not available either, all of the time may have been withheld. Time that a hypervisor took
@@ -21,12 +23,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from time import monotonic
+from time import monotonic, thread_time
 from typing import NamedTuple
 
 from arena.engine.guardian import PROC, read_file
 
 OPEN_FILES = 8  # how many processes are read at every question; the rest of a larger tree is read only if the answer takes long
+MOST_WAITS = 100  # a program that shares a core fairly with 100 others waits 100 times as long as it computes
+FREE_S = 1.0  # waiting that counts whatever the program computes
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 # The columns of a core in /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
 _CORE = re.compile(rb"cpu(\d+)((?: \d+){8})")
@@ -75,7 +79,7 @@ class Withheld:
         self._delays: dict[int, float] = {}  # thread -> its run delay when it was last read during this question
         self._earlier: dict[int, float] = {}  # thread -> its run delay when it was last read before this question
         self._steps: list[_Step] = []  # the steps of this question
-        self._begun_s = self._looked_s = self._looked_cpu_s = self._waited_s = 0.0
+        self._begun_s = self._looked_s = self._looked_cpu_s = self._waited_s = self._own_s = 0.0
         self._cores: dict[int, Core] | None = None  # as read at the first look
 
     def begin(self, known: Iterable[int]) -> None:
@@ -86,6 +90,7 @@ class Withheld:
         """
         self._begun_s = self._looked_s = monotonic()
         self._looked_cpu_s = self._waited_s = 0.0
+        self._own_s = thread_time()
         self._steps, self._cores = [], None
         if not has_run_delays():
             return
@@ -142,12 +147,14 @@ class Withheld:
             self._waited_s += step.withheld_s - before_s
 
     def seconds(self, cpu_s: float, exact: bool) -> float:
-        """Return the seconds that may have been withheld since the question began.
+        """Return the seconds that may have been withheld since the question began. The same thread must have begun it.
 
         Args:
+            cpu_s: CPU seconds that the program has used since then.
             exact: whether to read /proc/stat as well; without it, the result may be too small.
         """
-        waited_s = self._waited_s
+        own_s = thread_time() - self._own_s
+        waited_s = max(0.0, min(self._waited_s - own_s, MOST_WAITS * cpu_s + FREE_S))
         if self._cores is None or (has_run_delays() and not exact):  # None: the answer came before the first look
             return waited_s
         passed_s, used = monotonic() - self._begun_s, used_since(self._cores, core_times())

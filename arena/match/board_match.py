@@ -88,5 +88,7 @@ def _check_places(options: argparse.Namespace) -> None:
     for file in (options.json, options.records):
         if file is not None and (file.is_dir() or not file.resolve().parent.is_dir()):
             raise UsageError(f"expected the name of a file in an existing folder; got {file}")
+    if options.json is not None and options.records is not None and options.json.resolve() == options.records.resolve():
+        raise UsageError(f"expected different files for --records and --json; got {options.json} for both")
     if options.sgf is not None and options.sgf.exists() and not options.sgf.is_dir():
         raise UsageError(f"expected a folder for --sgf; {options.sgf} is a file")

@@ -11,6 +11,7 @@ machine is therefore timed with as many engines at once as the work to come will
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,9 +95,12 @@ def record(engine: EngineSpec) -> Speed:
     """Make this machine the reference machine by recording a game of this engine against itself.
 
     Raises:
-        UsageError: the game is too short, or the system does not show the CPU time of other programs.
+        UsageError: the game is too short, the system does not show the CPU time of other programs, or the record cannot be
+            written.
     """
     _require_cpu_clock()
+    if not os.access(RECORD, os.W_OK):
+        raise UsageError(f"expected a file that may be written at {RECORD}; it may not")
     game = play_game(GameTask(engine, engine, Limits(move_s=60), seed=SEED))
     moves = [list(move) for move in game.moves]
     if len(moves) < 2 * ANSWERS:

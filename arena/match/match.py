@@ -1,7 +1,8 @@
 """A match: many games between two agents, several at once, each recorded as soon as it ends.
 
 A game that cannot be decided appears in the records and in the result, but does not count as played, won, drawn or lost. Such
-a game takes very long, so the match ends after MOST_UNDECIDED of them.
+a game takes very long, so the match ends after MOST_UNDECIDED of them. It also ends if games had to be played again
+MOST_REPEATS times: otherwise an engine that pretends to be starved whenever it is losing could choose its results.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from arena.engine.cores import available_cores, one_core
@@ -22,7 +23,7 @@ from arena.match.setup import GameTask, MatchSetup
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics, move_times, wilson_95
 from arena.statistics.stopping import InOrder, StoppingRule
 
-MOST_UNDECIDED = 3
+MOST_UNDECIDED, MOST_REPEATS = 3, 6
 # The machine was busy during a game if other programs withheld at least this share of its time and at least these seconds.
 BUSY_SHARE, BUSY_S = 0.05, 0.5
 OnGame = Callable[[GameRecord], None]
@@ -95,7 +96,7 @@ class MatchResult:
 
     @property
     def distinct_games(self) -> int:
-        """The number of games that differ in a move, a refused answer or the colours; a repeated game adds no information."""
+        """The number of games that differ in a move, a fault or the colours; a repeated game adds no information."""
         return self.statistics(0).distinct_games
 
     def statistics(self, agent: int) -> MatchStatistics:
@@ -149,7 +150,7 @@ def result_for(game: GameRecord, agent: int, setup: MatchSetup) -> GameResult:
     """Return a game from the point of view of an agent. With imposed openings, games 2 k and 2 k + 1 are a pair."""
     value = 0.5 if game.winner is None else float(game.winner == agent)
     pair = game.index // 2 if setup.openings != "free" else None
-    return GameResult(value, pair=pair, identity=(game.black, game.moves, game.refused))
+    return GameResult(value, pair=pair, identity=(game.black, game.moves, game.refused, game.faulty))
 
 
 class ThreadRunner:
@@ -218,7 +219,7 @@ def play_match(
     for index in sorted(done):
         if on_game is not None:
             on_game(done[index])
-        progress.look_at(done[index])
+        progress.look_at(replace(done[index], repeats=0))  # the machine may be less busy than it was then
     builds = Builds(setup.agents)
     missing = [setup.task(index) for index in range(setup.plays) if index not in done]
     if missing and not progress.reason:
@@ -250,13 +251,15 @@ class _Progress:
     def __init__(self, setup: MatchSetup, rule: StoppingRule | None) -> None:
         self._setup = setup
         self._rule = None if rule is None else InOrder(rule)
-        self._undecided = 0
+        self._undecided = self._repeats = 0
+        self._left = setup.plays
         self.reason = ""
         self.counted = setup.plays
 
     def look_at(self, game: GameRecord) -> None:
         if self.reason:
             return
+        self._repeats, self._left = self._repeats + game.repeats, self._left - 1
         if not game.is_decided:  # the rule sees games in order, so it will not see any later ones
             self._undecided += 1
             if self._undecided == MOST_UNDECIDED:
@@ -264,3 +267,5 @@ class _Progress:
         elif self._rule is not None:
             self.reason = self._rule.add(game.index, result_for(game, 0, self._setup)) or ""
             self.counted = self._rule.counted if self.reason else self._setup.plays
+        if not self.reason and self._left and self._repeats >= MOST_REPEATS:
+            self.reason = f"Ended early: the machine was so busy that games had to be played again {self._repeats} times."

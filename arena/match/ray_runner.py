@@ -178,12 +178,13 @@ def _cancel(ray: Any, references: Sequence[Any]) -> None:
 def _parcel(task: GameTask) -> tuple[GameTask, dict[str, str]]:
     """Return the task with absolute paths, and the sha256 of each file that it needs."""
     seats = [replace(spec, command=tuple(spec.argv), cwd=spec.cwd or os.getcwd()) for spec in (task.black, task.white)]
-    return replace(task, black=seats[0], white=seats[1]), {**_files(tuple(seats[0].argv)), **_files(tuple(seats[1].argv))}
+    return replace(task, black=seats[0], white=seats[1]), {**_files(seats[0]), **_files(seats[1])}
 
 
-def _files(argv: tuple[str, ...]) -> dict[str, str]:
-    """Return path -> sha256 for the files that a command names."""
-    return {path: found for path in files_named(argv) if (found := digest(path)) is not None}
+def _files(spec: EngineSpec) -> dict[str, str]:
+    """Return path -> sha256 for the files that a command names or runs."""
+    paths = [*files_named(spec.argv), *spec.files]
+    return {path: found for path in paths if (found := digest(path)) is not None}
 
 
 def _check(specs: Sequence[EngineSpec], files: Mapping[str, str]) -> None:

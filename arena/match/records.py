@@ -43,8 +43,13 @@ def _path_in(part: str) -> str:
 
 
 def agent_files(agent: EngineSpec) -> list[str]:
-    """Return the files that make an agent what it is: a course engine's program without its sandbox, or all of its command."""
-    return [agent.path] if agent.protocol == "course" and os.path.isfile(agent.path) else files_named(agent.argv)
+    """Return the files that make an agent what it is.
+
+    These are the program of an engine of the course, without its sandbox, or all files of a command and those of `agent.files`.
+    """
+    if agent.protocol == "course" and os.path.isfile(agent.path):
+        return [agent.path]
+    return list(dict.fromkeys([*files_named(agent.argv), *agent.files]))
 
 
 def agent_digest(agent: EngineSpec) -> str | None:
@@ -127,6 +132,9 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
         )
     if lacking := [key for key in ("match", "digests") if key not in heading]:
         raise UsageError(f"expected records of a match in {path}; the heading lacks {' and '.join(lacking)}")
+    digests = heading["digests"]
+    if not isinstance(heading["match"], dict) or not isinstance(digests, list) or len(digests) != 2:
+        raise UsageError(f"expected records of a match in {path}; its heading does not describe two agents")
     games: dict[int, GameRecord] = {}
     for line in lines[1:]:
         try:
@@ -138,8 +146,15 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
 
 
 def begins_anew(path: Path) -> bool:
-    """Return whether a file is empty, or holds only the beginning of a heading because a match was killed at once."""
-    content = path.read_bytes()
+    """Return whether a file is empty, or holds only the beginning of a heading because a match was killed at once.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"expected records of a match in {path}: {error.strerror}") from error
     return b"\n" not in content and content[: len(HEADING_START)] == HEADING_START[: len(content)]
 
 

@@ -18,9 +18,10 @@ Assumptions about games:
 - Colours alternate from game to game, and one colour may be better than the other. `MatchSequence` keeps the two apart; `Sprt`
   and `Decided` about the rate look only after every second game, when the advantage cancels out.
 - The two games of a colour-reversed pair (`GameResult.pair`) may depend on each other, so their mean is one observation.
-- Statements about the *rate* concern further games, so a game that repeats an earlier one is not an observation. Statements
-  about the *match* concern its own games, repeated or not. They only require that the order of the games carries no
-  information, as is the case if each game has its own random seed or the openings are shuffled.
+- Statements about the *rate* concern further games, so a game that repeats an earlier one is not an observation, and neither
+  is the game of the other colour beside it. This assumes that games which repeat do not end differently from those that do
+  not. Statements about the *match* concern its own games, repeated or not. They only require that the order of the games
+  carries no information, as is the case if each game has its own random seed or the openings are shuffled.
 """
 
 from __future__ import annotations
@@ -226,7 +227,8 @@ class InOrder:
 class _Observations:
     """Turns games in order into independent observations, two games at a time so that both colours are included.
 
-    A repeated game is left out. The new games of a linked pair are one observation.
+    If one of the two repeats an earlier game, both are left out, since the other alone would be about one colour only. The
+    games of a linked pair are one observation.
     """
 
     def __init__(self) -> None:
@@ -237,14 +239,14 @@ class _Observations:
         self._held.append((game, value))
         if len(self._held) < 2:
             return []
-        linked = self._held[0][0].pair is not None and self._held[0][0].pair == self._held[1][0].pair
-        fresh = []
-        for held, held_value in self._held:
-            if held.identity is None or held.identity not in self._seen:
-                self._seen.add(held.identity)
-                fresh.append(held_value)
+        (first, _), (second, _) = self._held
+        linked = first.pair is not None and first.pair == second.pair
+        identities = [held.identity for held, _ in self._held if held.identity is not None]
+        repeated = len({*identities} - self._seen) < len(identities)
+        self._seen.update(identities)
+        values = [] if repeated else [held_value for _, held_value in self._held]
         self._held = []
-        return [sum(fresh) / len(fresh)] if linked and fresh else fresh
+        return [sum(values) / 2] if linked and values else values
 
 
 class Decided:

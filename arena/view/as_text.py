@@ -17,7 +17,7 @@ def board_game_as_text(game: GameRecord) -> str:
     """
     shown = shown_board_game(game)
     lines = [f"{shown.title}: {shown.names[0]} is black (X), {shown.names[1]} is white (O)."]
-    for ply, (step, move, cpu_s) in enumerate(zip(shown.steps, game.moves, game.move_cpu_s, strict=False)):
+    for ply, (step, move, cpu_s) in enumerate(zip(shown.steps, game.moves, game.move_cpu_s, strict=False), 1):
         colour, taken = "black" if step.colour == BLACK else "white", len(step.taken)
         takes = f"  takes {taken} {'stone' if taken == 1 else 'stones'}" if taken else ""
         lines.append(f"{ply:4} {colour} {vertex(move):6}{cpu_s:6.2f} s{takes}")

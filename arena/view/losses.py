@@ -18,7 +18,7 @@ from pathlib import Path
 
 from arena.engine.cores import one_core
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
-from arena.rules import SIZE, Action
+from arena.rules import FIVE, SIZE, Action
 from arena.view.drawn_boards import BLACK
 from arena.view.every_reply import MOST_EMPTY, EveryReply
 from arena.view.games import Loss, ShownGame
@@ -57,7 +57,7 @@ def opinion(engine: EngineSpec, own: list[Action], other: list[Action]) -> Opini
 
 def needs_engine(game: ShownGame) -> bool:
     """Return whether only an engine can say where this game was lost."""
-    return (game.width, game.height) == (SIZE, SIZE)
+    return (game.width, game.height, game.n_in_row) == (SIZE, SIZE, FIVE)
 
 
 def can_be_examined(game: ShownGame) -> bool:

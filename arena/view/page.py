@@ -97,6 +97,7 @@ def write_page(
     Raises:
         UsageError: the file holds no such game, or `out` is something other than such a page or cannot be written.
     """
+    _expect_own_page(out)
     games = games_of_file(path, agent)
     first = choose_game(games, number, path)
     places = [first, *(place for place, game in enumerate(games) if game.outcome == LOST and place != first)]
@@ -108,9 +109,19 @@ def write_page(
         progress("Stopped; the page says where the games before this one were lost.")
     page = render_page(games, first, path.name)
     try:
-        if out.exists() and GENERATOR not in out.read_text(encoding="utf-8", errors="replace")[:1000]:
-            raise UsageError(f"expected a new file or an earlier page for --out; {out} is something else and stays as it is")
+        _expect_own_page(out)
         write_whole(out, page)
     except OSError as error:
         raise UsageError(f"the page {out} cannot be written: {error.strerror}") from error
     return games[first]
+
+
+def _expect_own_page(out: Path) -> None:
+    """Raise a UsageError if a page may not be written to `out`."""
+    if not out.resolve().parent.is_dir():
+        raise UsageError(f"expected a folder at {out.resolve().parent} for --out; there is none")
+    try:
+        if out.exists() and GENERATOR not in out.read_text(encoding="utf-8", errors="replace")[:1000]:
+            raise UsageError(f"expected a new file or an earlier page for --out; {out} is something else and stays as it is")
+    except OSError as error:
+        raise UsageError(f"the page {out} cannot be written: {error.strerror}") from error

@@ -92,6 +92,9 @@ bool misbehave() {
         say("MESSAGE I leave\n");
         std::exit(3);
     }
+    while (fault == "flood") {
+        say("MESSAGE thinking\nDEBUG thinking\n\n");
+    }
     const std::pair<std::string, std::string> texts[] = {
         {"words", "my move is 3,3\n"}, {"no_comma", "3 3\n"},     {"three_numbers", "3,3,3\n"},
         {"off_board", "99,3\n"},       {"negative", "-2,3\n"},    {"swap", "-1,-1\n"},

@@ -105,6 +105,7 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
         ("swap", 2, False, "illegal_move", '"-1,-1", which is off the board'),
         ("corner", 1, True, "illegal_opening", "outside the central 7x7"),
         ("no_start", 1, True, "init_failed", "'ERROR this size is not for me' instead of OK to START 15"),
+        ("flood", 2, True, "timeout", "gave no answer within 0.4 s"),
         ("silent_start", 1, False, "init_failed", "its last comment was 'MESSAGE thinking about it'"),
     ],
 )

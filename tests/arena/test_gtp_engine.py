@@ -1,5 +1,6 @@
 """GTP engines as players: real ones, and engines that break the protocol on request."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ from arena.engine.gtp import (
     parse_vertex,
     vertex,
 )
-from arena.engine.gtp_engine import BoardOffer, GtpEngine
+from arena.engine.gtp_engine import BoardOffer, GtpEngine, time_settings
 from arena.engine.process import is_dead
 
 PROGRAM = Path(__file__).parents[1] / "misbehaving_gtp.py"
@@ -139,6 +140,31 @@ def test_a_sleeper_and_an_answer_without_an_end_run_out_of_time():
     assert unended.termination == "timeout" and '"=7 A1" was not ended by an empty line' in str(unended)
 
 
+def test_a_flood_of_empty_lines_does_not_hold_up_the_clock():
+    assert failure_of("flood", SHORT).termination == "timeout"
+
+
+def test_the_commands_of_a_start_and_those_of_a_move_share_one_limit():
+    with engine("slow", limits=Limits(move_s=0.5, init_s=0.5, wall_cap_s=0.5)) as playing:
+        with pytest.raises(EngineFailure, match=r"gave no answer within 0\.5 s") as caught:
+            playing.start()
+        assert caught.value.termination == "init_failed"
+    with engine("slow", limits=Limits(move_s=0.2, init_s=0.2, wall_cap_s=5)) as playing:
+        playing.start()
+        playing.limits = Limits(move_s=0.2, wall_cap_s=0.2)
+        with pytest.raises(EngineFailure) as caught:
+            playing.answer(0, (3, 3))
+        assert caught.value.termination == "timeout" and playing.spent.wall_s >= 0.2
+
+
+@pytest.mark.parametrize(
+    ("move_s", "command"),
+    [(5, "0 5 1"), (5.9, "0 5 1"), (1, "0 1 1"), (0.5, "0 1 2"), (0.4, "0 1 3"), (0.001, "0 1 100")],
+)
+def test_the_time_announced_is_not_more_than_there_is(move_s, command):
+    assert time_settings(move_s) == f"time_settings {command}"
+
+
 def test_an_engine_that_speaks_unasked_or_refuses_a_move_is_at_fault():
     with engine("unasked") as playing:
         playing.start()
@@ -163,6 +189,19 @@ def test_a_program_that_cannot_be_started_is_named():
     spec = EngineSpec("gtp:nothing", ("/nonexistent/engine",), protocol="gtp")
     with GtpEngine(spec, LIMITS, BoardOffer(5)) as playing, pytest.raises(EngineFailure, match="could not be started"):
         playing.start()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EAGAIN, errno.ENOMEM])
+def test_no_engine_is_at_fault_if_the_machine_cannot_start_another_process(monkeypatch, number):
+    def refuse(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    with engine() as playing:
+        playing.start()  # the guardian of this process runs already
+    monkeypatch.setattr("arena.engine.process.subprocess.Popen", refuse)
+    with engine() as playing, pytest.raises(EngineFailure, match="this machine is at a limit") as caught:
+        playing.start()
+    assert caught.value.termination == "undecided"
 
 
 def test_nothing_of_an_engine_is_left_running():

@@ -17,6 +17,7 @@ from arena.match.board_game import BoardGame
 from arena.match.records import read_records
 from arena.match.referee import play_game
 from arena.match.setup import GameTask
+from common.torch_libraries import torch_libraries_mib
 from games.go.rules import GoRules
 from games.nogo.rules import NoGoRules
 from Minimax import python_player
@@ -36,7 +37,7 @@ class First:
         self.plays, self.seeds = plays, []
 
     def prepare(self, rules):
-        if rules.width > 9:
+        if rules.width > 9 and rules.name != "gomoku":
             raise ValueError("too large for me")
         if getattr(rules, "komi", 0) > 40:
             raise ValueError("too much for me")
@@ -91,6 +92,12 @@ all_legal b"""
         "= B2 A3 B3 C3",  # C2 would capture C1
         "? illegal move: it is white's turn",
     ]
+
+
+@pytest.mark.parametrize(("size", "accepted"), [(25, True), (26, False), (99, False)])
+def test_a_board_of_gomoku_has_no_more_columns_than_gtp_has_letters(size, accepted):
+    boardsize, genmove = said(server("gomoku", 15), f"boardsize {size}\ngenmove b\n")
+    assert boardsize.startswith("=" if accepted else "? unacceptable size") and genmove.startswith("=")
 
 
 def test_what_a_front_end_asks_first_is_answered():
@@ -159,7 +166,7 @@ boardsize 10"""
         "? syntax error: expected a komi in steps of half a point",
         "? unacceptable komi: too much for me",
         "= W+32",
-        "? unacceptable size: expected at least 2; got 1",
+        "? unacceptable size: expected 2 to 25; got 1",
         "? unacceptable size: too large for me",
     ]
 
@@ -255,6 +262,11 @@ def test_a_network_of_a_run_plays_nogo_against_our_player(engines, networks, tmp
     _, games = read_records(file)
     assert [game.termination for game in games.values()] == ["no_move"] * 2, [game.detail for game in games.values()]
     assert games[0].names == ("gumbel nogo playouts=8", "NoGo uct 20") and games[1].black == 1
+
+
+def test_the_network_of_a_player_leaves_the_gpu_alone_and_gets_the_memory_of_its_libraries(networks):
+    spec = parse_player(f"gumbel:{networks / 'nogo.model'}?playouts=8", "nogo")
+    assert spec.env["CUDA_VISIBLE_DEVICES"] == "" and spec.libraries_mib == torch_libraries_mib()
 
 
 def test_a_network_of_go_keeps_to_its_board_its_komi_and_its_seed(networks):

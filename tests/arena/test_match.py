@@ -9,6 +9,7 @@ from misbehaving import misbehaving
 
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, play_match
+from arena.match.records import Records
 from arena.match.referee import GameRecord, play_game
 from arena.match.setup import MatchSetup
 from arena.match.summary import summary
@@ -139,6 +140,16 @@ def test_a_match_on_a_machine_that_decides_nothing_ends():
     played_games = [record_of(0), *(record_of(i, decided=False) for i in range(1, 10))]
     result = play_match(setup, runner_of(*played_games))
     assert (result.plays, len(result.games)) == (1, 1 + MOST_UNDECIDED) and "could not be decided" in result.stopped
+
+
+def test_a_match_ends_if_games_must_be_played_again_too_often(tmp_path):
+    setup = replace(FOUR, plays=10)
+    games = [record_of(i, repeats=2) for i in range(10)]
+    records = Records(tmp_path / "games.jsonl", setup)
+    result = play_match(setup, runner_of(*games), records=records)
+    assert result.plays == 3 and "had to be played again 6 times" in result.stopped
+    again = play_match(setup, runner_of(*(record_of(i) for i in range(3, 10))), records=records)
+    assert (again.plays, again.stopped) == (10, "")
 
 
 def test_a_rule_sees_no_game_beyond_one_that_could_not_be_decided():

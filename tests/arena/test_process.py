@@ -7,7 +7,7 @@ import time
 import pytest
 
 from arena.engine import process
-from arena.engine.guardian import read_file
+from arena.engine.guardian import MARK, read_file
 from arena.engine.process import ProcessTree, has_cpu_clock, is_dead
 
 pytestmark = [
@@ -35,6 +35,21 @@ def child_of(tree):
         except BlockingIOError:
             time.sleep(0.001)
     raise AssertionError("no answer")
+
+
+def test_a_program_cannot_pass_itself_off_as_another_one():
+    # A program may change the mark in its own environment. If marks were numbered, this would be the mark before its own.
+    thief = 'n="${MARK##*-}"; case "$n" in *[!0-9]*) ;; *) MARK="${MARK%-*}-$((n - 1))";; esac; export MARK; exec sleep 60'
+    env = {"PATH": os.defpath}
+    victim = ProcessTree(["/bin/cat"], env=env)
+    other = ProcessTree(["/bin/sh", "-c", thief.replace("MARK", MARK)], env=env)
+    try:
+        while read_file(f"/proc/{other.popen.pid}/comm") != b"sleep\n":
+            time.sleep(0.01)
+        assert other.popen.pid not in victim.members(search=True)
+    finally:
+        victim.kill()
+        other.kill()
 
 
 def settle(tree):

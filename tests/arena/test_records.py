@@ -10,9 +10,10 @@ from misbehaving import misbehaving
 
 from arena.engine.engine_process import Limits
 from arena.engine.specs import engine_at, parse_agent, parse_player
-from arena.match.match import ThreadRunner, play_match
+from arena.match.match import MatchResult, ThreadRunner, play_match
 from arena.match.records import Records, agent_digest, read_records
 from arena.match.setup import MatchSetup
+from arena.rules import Termination
 from arena.statistics.stopping import Decided
 from common.errors import UsageError
 from common.scoring import formula_named
@@ -74,6 +75,34 @@ def test_another_network_does_not_continue_a_match(tmp_path):
     before = [agent_digest(agent) for agent in agents]
     weights.write_bytes(b"second")
     assert all(agent_digest(agent) not in (None, old) for agent, old in zip(agents, before, strict=True))
+
+
+def test_another_search_or_another_script_does_not_continue_a_match(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "AlphaZero").mkdir()
+    for name in ("AlphaZero/__init__.py", "AlphaZero/mcts_pure.py", "player.py"):
+        (tmp_path / name).write_text("first")
+    agents = [parse_agent("mcts:playouts=20"), parse_player("gtp:python3 player.py --level 1", "go")]
+    before = [agent_digest(agent) for agent in agents]
+    for name in ("AlphaZero/mcts_pure.py", "player.py"):
+        (tmp_path / name).write_text("second")
+    assert all(agent_digest(agent) not in (None, old) for agent, old in zip(agents, before, strict=True))
+
+
+@pytest.mark.parametrize("part", ['"match": [], "digests": [null, null]', '"match": {}, "digests": [null]'])
+def test_a_heading_that_describes_no_match_gets_a_sentence(tmp_path, part):
+    file = tmp_path / "games.jsonl"
+    file.write_text('{"format": 3, ' + part + "}\n")
+    with pytest.raises(UsageError, match="does not describe two agents"):
+        read_records(file)
+
+
+def test_games_that_different_agents_lost_at_the_start_are_different_games():
+    failed = [
+        replace(record_of(number), black=0, moves=(), winner=1 - lost, faulty=lost, termination=Termination.INIT_FAILED)
+        for number, lost in ((0, 0), (2, 1))
+    ]
+    assert MatchResult(FOUR, tuple(failed)).distinct_games == 2
 
 
 def test_a_rebuilt_gomocup_engine_does_not_continue_a_match(engines, tmp_path):

@@ -212,6 +212,24 @@ def test_points_of_the_true_rate_are_wrong_as_seldom_as_promised(rate):
 # ------------------------------------------------------------------------------------------------------------ SPRT
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_games_of_one_colour_alone_decide_nothing(linked):
+    # As black the agent always loses in the same way, as white it wins in ever new ways: it is worth half a win.
+    games = [
+        GameResult(i % 2, identity="lost" if i % 2 == 0 else f"won {i}", pair=i // 2 if linked else None) for i in range(400)
+    ]
+    test = Sprt(0, 70)
+    assert play(test, games) == (400, None) and test.verdict == "undecided"
+    low, high = _rate_of(games)
+    assert low < 0.5 < high
+
+
+def _rate_of(games):
+    rule = Decided(STRAIGHT, 1, len(games) + 1, about="rate")
+    play(rule, games)
+    return rule.interval()
+
+
 def test_the_ratio_is_walds():
     test, rate0, rate1 = Sprt(0, 70.44, 0.05, 0.1), 0.5, expected_score(70.44)
     assert (test.lower, test.upper) == pytest.approx((math.log(0.1 / 0.95), math.log(0.9 / 0.05)))

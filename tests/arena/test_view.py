@@ -1,6 +1,9 @@
 """`python -m arena view`: pages of games, clicked through in a real browser; games read from SGF; where a game was lost."""
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import browser
 import pytest
@@ -16,10 +19,11 @@ from arena.match.setup import MatchSetup
 from arena.match.sgf import game_to_sgf, read_sgf
 from arena.rules import SWAP, IllegalAction, Position, Termination
 from arena.view.games import Loss, ending_of, shown_game, shown_sgf
-from arena.view.losses import find_loss, find_losses
-from arena.view.page import render_page, write_page
+from arena.view.losses import can_be_examined, find_loss, find_losses, needs_engine
+from arena.view.page import games_of_file, render_page, write_page
 from common.errors import UsageError
 
+ROOT = Path(__file__).resolve().parents[2]
 NO_BROWSER = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
 # White wins on the row y = 7 after a swap: black's and white's stones change colour at ply 4.
 SWAPPED = ((7, 7), (8, 8), (7, 8), SWAP, (6, 6), (7, 9), (7, 6), (7, 10), (5, 5), (7, 11))
@@ -174,6 +178,31 @@ def test_a_file_that_is_no_game_gets_one_sentence(tmp_path, capsys, text, words)
     assert arena.main(["view", str(file), "--out", str(tmp_path / "page.html")]) == 2
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1 and not (tmp_path / "page.html").exists()
+
+
+def test_a_long_comment_takes_little_memory():
+    lines = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)); from common.sgf import main_lines; "
+    )
+    lines += 'print([len(node["C"][0]) for node in next(main_lines("(;C[" + "a" * 4_000_000 + "])"))])'
+    done = subprocess.run([sys.executable, "-c", lines], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[4000000]\n"), done.stderr
+
+
+def test_a_page_that_may_not_be_written_is_refused_before_any_engine_looks(records, tmp_path, monkeypatch):
+    monkeypatch.setattr("arena.view.page.find_losses", None)
+    other = tmp_path / "notes.html"
+    other.write_text("my notes")
+    for out, words in ((other, "stays as it is"), (tmp_path / "none" / "page.html", "expected a folder")):
+        with pytest.raises(UsageError, match=words):
+            write_page(records, None, 0, None, out, print)
+
+
+def test_a_game_of_four_in_a_row_on_the_courses_board_is_not_judged_by_an_engine_for_five(tmp_path):
+    file = tmp_path / "four.sgf"
+    file.write_text("(;SZ[15]RU[4 in a row];B[aa];W[ab];B[ba];W[bb];B[ca];W[cb];B[da])")
+    (game,) = games_of_file(file, 0)
+    assert game.line and not needs_engine(game) and not can_be_examined(game)
 
 
 def test_a_missing_game_and_a_page_that_is_none_of_ours_are_refused(records, tmp_path, capsys):

@@ -37,7 +37,7 @@ def test_a_recorded_game_is_shown_as_text_with_what_was_taken():
     text = board_game_as_text(board_record(GO, TAKEN))
     lines = text.splitlines()
     assert lines[0] == "Game 0: alice is black (X), bob is white (O)."
-    assert lines[5] == "   4 black C1      0.50 s  takes 2 stones" and lines[11] == "  10 black pass    0.50 s"
+    assert lines[5] == "   5 black C1      0.50 s  takes 2 stones" and lines[11] == "  11 black pass    0.50 s"
     assert lines[13:19] == [
         "  5  .  .  .  O  . ",
         "  4  .  .  . [O] O ",

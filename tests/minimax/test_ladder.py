@@ -35,6 +35,14 @@ def test_an_engine_beats_the_random_rung_and_a_second_call_plays_nothing_new(own
     assert len([line for line in games.splitlines() if "moves" in json.loads(line)]) == 4
 
 
+def test_the_path_of_an_engine_may_be_written_in_another_way(own_folder, engines, monkeypatch):
+    climb(own_folder, engines / "sample", "--rungs", "sample", "--games", "1")
+    monkeypatch.chdir(engines)
+    climb(own_folder, "./sample", "--rungs", "sample", "--games", "2")
+    (records,) = (own_folder / "build" / "ladder").glob("*/sample-*.jsonl")
+    assert len(records.read_text().splitlines()) == 3
+
+
 def test_more_games_are_added_to_those_played(own_folder, engines, capsys):
     climb(own_folder, engines / "sample", "--rungs", "sample", "--games", "1")
     climb(own_folder, engines / "sample", "--rungs", "sample", "--games", "3")
