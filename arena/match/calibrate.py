@@ -99,7 +99,7 @@ def record(engine: EngineSpec) -> Speed:
             written.
     """
     _require_cpu_clock()
-    if not os.access(RECORD, os.W_OK):
+    if not os.access(RECORD if RECORD.exists() else RECORD.parent, os.W_OK):
         raise UsageError(f"expected a file that may be written at {RECORD}; it may not")
     game = play_game(GameTask(engine, engine, Limits(move_s=60), seed=SEED))
     moves = [list(move) for move in game.moves]

@@ -139,7 +139,7 @@ def test_a_node_without_the_engine_is_nobodys_loss(cluster, tmp_path, monkeypatc
     program.chmod(0o755)
     agents = (EngineSpec(str(program)), EngineSpec(str(program)))
     runner = RayRunner(1, cluster.address)
-    monkeypatch.setattr("arena.match.ray_runner._files", lambda argv: {argv[0]: "0" * 64})
+    monkeypatch.setattr("arena.match.ray_runner._files", lambda spec: {spec.argv[0]: "0" * 64})
     with pytest.raises(UsageError, match="has another"):
         play_match(MatchSetup(agents, 2, 1, LIMITS), runner)
 

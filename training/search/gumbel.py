@@ -14,9 +14,15 @@ outside self-play g = 0. Below the root (section 5) a playout takes the move wit
 
 and the network learns pi' of the root (section 4). The completed q of a visited move is its mean value. For all other moves it
 is the mixed value of equation 33, which combines the network's value of the node with the values of the visited moves, weighted
-by their priors. With q scaled to [0, 1] between the smallest and the largest q at a node,
+by their priors. The paper has two forms of sigma (`q_scale`):
 
-    sigma(q) = (50 + max_b N(b)) * 0.1 * q
+    sigma(q) = (50 + max_b N(b)) * (q + 1) / 2      "bounds", for board games, where q lies in [-1, 1] (appendix F)
+    sigma(q) = (50 + max_b N(b)) * 0.1 * q          "siblings", with q scaled to [0, 1] between the smallest and the largest q
+                                                    at a node, for games whose rewards have no known bounds (section 7.3)
+
+With "siblings", sigma differs by at most 5 to 10 between two moves, however much better one of them is: a winning move whose
+prior is 0.1 % (6.9 nats below a move that is expected) may not be played although its win has been seen. With "bounds", noise in
+the values of moves that are equally good counts less, and a move that wins or loses decides.
 
 All q are for the side to move at the node. Each move is searched with a new tree, so that the root's moves have n visits
 after n playouts.
@@ -31,6 +37,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, log2
+from typing import Literal
 
 import numpy as np
 
@@ -41,7 +48,8 @@ from training.search.steps import StepsMaker, steps_of
 from training.search.tree import Trees
 
 VISIT_OFFSET = 50
-VALUE_SCALE = 0.1
+SIBLINGS_SCALE = 0.1
+QScale = Literal["bounds", "siblings"]
 STATES_AT_ONCE = 64  # the most states in a batch of fewer games; larger batches gain little
 SMALLEST = np.finfo(np.float32).tiny  # replaces a float32 prior of 0, since the logit of a legal move must be finite
 
@@ -54,11 +62,13 @@ class GumbelSettings:
         playouts: n, the number of playouts for each move, in addition to the evaluation of the position itself.
         considered: m, the number of moves considered at the root; all legal moves if there are fewer.
         search_depth: see `training.search.puct.PuctSettings`.
+        q_scale: which form of sigma is used; see above.
     """
 
     playouts: int = 32
     considered: int = 16
     search_depth: int = 0
+    q_scale: QScale = "siblings"
 
     def __post_init__(self) -> None:
         expect_at_least_one(playouts=self.playouts, considered=self.considered)
@@ -97,6 +107,7 @@ class Nodes:
         visits: [K, A].
         mean_value: [K, A] 0 for moves without visits; for the side to move.
         value: [K] the network's value, for the side to move.
+        q_scale: which form of sigma is used.
     """
 
     legal: np.ndarray
@@ -104,6 +115,7 @@ class Nodes:
     visits: np.ndarray
     mean_value: np.ndarray
     value: np.ndarray
+    q_scale: QScale = "siblings"
 
     def sigma(self) -> np.ndarray:
         """Return sigma(completed q), [K, A], 0 for illegal moves."""
@@ -113,11 +125,13 @@ class Nodes:
         weighted = (weight * self.mean_value).sum(axis=1) / np.maximum(weight.sum(axis=1), SMALLEST)
         mixed_value = (self.value + total * weighted) / (1 + total)
         completed = np.where(visited, self.mean_value, mixed_value[:, None])
+        scale = VISIT_OFFSET + self.visits.max(axis=1, keepdims=True)
+        if self.q_scale == "bounds":
+            return np.where(self.legal, scale * (completed + 1) / 2, 0.0)
         smallest = np.where(self.legal, completed, np.inf).min(axis=1, keepdims=True)
         largest = np.where(self.legal, completed, -np.inf).max(axis=1, keepdims=True)
         scaled = (completed - smallest) / np.maximum(largest - smallest, 1e-8)
-        scale = VALUE_SCALE * (VISIT_OFFSET + self.visits.max(axis=1, keepdims=True))
-        return np.where(self.legal, scale * scaled, 0.0)
+        return np.where(self.legal, SIBLINGS_SCALE * scale * scaled, 0.0)
 
     def improved_policy(self) -> np.ndarray:
         """Return pi', [K, A], 0 for illegal moves."""
@@ -174,7 +188,7 @@ class GumbelSearch:
         mean_value, visits = trees.mean_value[rows], trees.edge_visits[rows]
         legal = mean_value != -np.inf
         prior = np.where(legal, np.maximum(trees.prior[rows].astype(np.float64), SMALLEST), 0.0)
-        return Nodes(legal, prior, visits, np.where(visits > 0, mean_value, 0.0), trees.node_value[rows])
+        return Nodes(legal, prior, visits, np.where(visits > 0, mean_value, 0.0), trees.node_value[rows], self._settings.q_scale)
 
     def _choose(self, rows: np.ndarray) -> np.ndarray:
         """Return the move to take from each node below the root."""
