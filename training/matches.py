@@ -53,7 +53,7 @@ from training.inference.evaluators import (
 from training.inference.networks import read_model
 from training.muzero.muzero_run import read_muzero_run
 from training.origin import settings_of_run
-from training.search.gumbel import GumbelSettings, QScale, playouts_at_once
+from training.search.gumbel import GumbelSettings, playouts_at_once
 from training.search.latent import LatentSearchModel
 from training.search.puct import PuctSettings
 from training.search.rollouts import make_rollouts
@@ -62,7 +62,6 @@ from training.second_pass import answer_passes
 from training.selfplay.game_stream import make_search
 
 REPORT_EVERY_S = 30.0
-DEFAULT_Q_SCALE: QScale = "siblings"
 DEFAULTS = {"playouts": 400, "considered": 16, "search_depth": 0, "leaves": 1}
 LEAST = {"playouts": 2, "considered": 2, "search_depth": 2, "leaves": 1}
 
@@ -320,7 +319,6 @@ def make_agent(
         given: dict[str, Any] = dict(parse_qsl(query, strict_parsing=True)) if query else {}
         if kind in ("alphazero", "gumbel", "policy"):
             backend = given.pop("backend", backend)
-        q_scale = given.pop("q_scale", DEFAULT_Q_SCALE) if kind == "gumbel" else DEFAULT_Q_SCALE
         numbers = {name: int(given.pop(name, defaults[name])) for name in known}
     except ValueError:
         raise UsageError(f"expected options such as playouts=400 in {text}; got {query!r}") from None
@@ -329,8 +327,6 @@ def make_agent(
     if given or any(number < LEAST[name] and (name, number) != ("search_depth", 0) for name, number in numbers.items()):
         options = " and ".join(f"{name}=N with N of at least {LEAST[name]}" for name in known) or "no option but backend"
         raise UsageError(f"expected {options}{' (or search_depth=0)' if depth else ''} in {text}")
-    if q_scale not in get_args(QScale):
-        raise UsageError(f"expected q_scale={' or '.join(get_args(QScale))} in {text}; got {q_scale}")
     search_depth = numbers.get("search_depth", 0)
     if kind == "mcts":
         return SearchAgent(make_rollouts(rules, rng), PuctSettings(numbers["playouts"], search_depth=search_depth), rng)
@@ -340,7 +336,7 @@ def make_agent(
         raise UsageError(f"expected a komi of {trained['komi']:g}, with which {weights} was trained; got {rules.komi:g}")
     settings: PuctSettings | GumbelSettings | None = None
     if kind == "gumbel":
-        settings = GumbelSettings(numbers["playouts"], numbers["considered"], search_depth, q_scale)
+        settings = GumbelSettings(numbers["playouts"], numbers["considered"], search_depth)
         batch_size *= playouts_at_once(batch_size, settings.considered)
     elif kind == "alphazero":
         settings = PuctSettings(numbers["playouts"], search_depth=search_depth, leaves=numbers["leaves"])

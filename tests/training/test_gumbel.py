@@ -104,6 +104,14 @@ def test_on_a_bandit_the_policy_and_the_move_are_better_than_the_prior(n):
     assert np.allclose(root[visited], np.broadcast_to(arms, root.shape)[visited], atol=1e-6)
 
 
+def test_the_value_of_a_position_is_that_of_the_policy_to_learn_and_not_the_mean_over_visits_that_halving_forces():
+    arms = np.linspace(-0.9, 0.9, 16)
+    search = make_search(50, 16, bandit(arms, np.full(16, 1 / 16)), 32, 16)
+    decisions = search.decide(GomokuBatch(50, 4, 4, 4), is_selfplay=True)
+    assert np.abs(decisions.values - decisions.policies @ arms).max() < 0.05
+    assert ((decisions.visits * arms).sum(axis=1) / 32 < decisions.values - 0.2).all()
+
+
 def test_the_improved_policy_worked_out_by_hand():
     """Three legal moves with priors 0.5, 0.3, 0.2 (given as half of that); the first has 3 visits worth 0.2, the second 1 worth
     -0.4; the network's value is 0.1.

@@ -46,7 +46,7 @@ class MuZeroConfig:
         batch_size: the number of samples per training step; a sample is a position and the steps after it.
         reuse: the average number of samples drawn for each new position.
         learning_rate: the initial learning rate; it falls linearly to a tenth over `games`.
-        weight_decay: the L2 penalty of Adam.
+        weight_decay: by which AdamW shrinks the weights at each step, relative to the learning rate.
         unroll_steps: K, the number of steps that the model is unrolled for.
         value_weight: the weight of the value's loss; the policy's is 1.
         reward_weight: the weight of the reward's loss. The search does not use rewards, since the values of finished games

@@ -14,15 +14,12 @@ outside self-play g = 0. Below the root (section 5) a playout takes the move wit
 
 and the network learns pi' of the root (section 4). The completed q of a visited move is its mean value. For all other moves it
 is the mixed value of equation 33, which combines the network's value of the node with the values of the visited moves, weighted
-by their priors. The paper has two forms of sigma (`q_scale`):
+by their priors. With q scaled to [0, 1] between the smallest and the largest q at a node,
 
-    sigma(q) = (50 + max_b N(b)) * (q + 1) / 2      "bounds", for board games, where q lies in [-1, 1] (appendix F)
-    sigma(q) = (50 + max_b N(b)) * 0.1 * q          "siblings", with q scaled to [0, 1] between the smallest and the largest q
-                                                    at a node, for games whose rewards have no known bounds (section 7.3)
+    sigma(q) = (50 + max_b N(b)) * 0.1 * q
 
-With "siblings", sigma differs by at most 5 to 10 between two moves, however much better one of them is: a winning move whose
-prior is 0.1 % (6.9 nats below a move that is expected) may not be played although its win has been seen. With "bounds", noise in
-the values of moves that are equally good counts less, and a move that wins or loses decides.
+as in section 7.3 and in mctx. For Go and chess the paper has a factor of 1 instead of 0.1, and q scaled from [-1, 1] (appendix
+F). Here that is much worse: docs/training.md, "Gumbel's scale of q".
 
 All q are for the side to move at the node. Each move is searched with a new tree, so that the root's moves have n visits
 after n playouts.
@@ -37,7 +34,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, log2
-from typing import Literal
 
 import numpy as np
 
@@ -48,8 +44,7 @@ from training.search.steps import StepsMaker, steps_of
 from training.search.tree import Trees
 
 VISIT_OFFSET = 50
-SIBLINGS_SCALE = 0.1
-QScale = Literal["bounds", "siblings"]
+VALUE_SCALE = 0.1
 STATES_AT_ONCE = 64  # the most states in a batch of fewer games; larger batches gain little
 SMALLEST = np.finfo(np.float32).tiny  # replaces a float32 prior of 0, since the logit of a legal move must be finite
 
@@ -62,13 +57,11 @@ class GumbelSettings:
         playouts: n, the number of playouts for each move, in addition to the evaluation of the position itself.
         considered: m, the number of moves considered at the root; all legal moves if there are fewer.
         search_depth: see `training.search.puct.PuctSettings`.
-        q_scale: which form of sigma is used; see above.
     """
 
     playouts: int = 32
     considered: int = 16
     search_depth: int = 0
-    q_scale: QScale = "siblings"
 
     def __post_init__(self) -> None:
         expect_at_least_one(playouts=self.playouts, considered=self.considered)
@@ -107,7 +100,6 @@ class Nodes:
         visits: [K, A].
         mean_value: [K, A] 0 for moves without visits; for the side to move.
         value: [K] the network's value, for the side to move.
-        q_scale: which form of sigma is used.
     """
 
     legal: np.ndarray
@@ -115,23 +107,24 @@ class Nodes:
     visits: np.ndarray
     mean_value: np.ndarray
     value: np.ndarray
-    q_scale: QScale = "siblings"
 
-    def sigma(self) -> np.ndarray:
-        """Return sigma(completed q), [K, A], 0 for illegal moves."""
+    def completed(self) -> np.ndarray:
+        """Return the completed q, [K, A]: the mean value of each visited move, and the mixed value for all others."""
         visited = self.visits > 0
         total = self.visits.sum(axis=1)
         weight = np.where(visited, self.prior, 0.0)
         weighted = (weight * self.mean_value).sum(axis=1) / np.maximum(weight.sum(axis=1), SMALLEST)
         mixed_value = (self.value + total * weighted) / (1 + total)
-        completed = np.where(visited, self.mean_value, mixed_value[:, None])
-        scale = VISIT_OFFSET + self.visits.max(axis=1, keepdims=True)
-        if self.q_scale == "bounds":
-            return np.where(self.legal, scale * (completed + 1) / 2, 0.0)
+        return np.where(visited, self.mean_value, mixed_value[:, None])
+
+    def sigma(self) -> np.ndarray:
+        """Return sigma(completed q), [K, A], 0 for illegal moves."""
+        completed = self.completed()
         smallest = np.where(self.legal, completed, np.inf).min(axis=1, keepdims=True)
         largest = np.where(self.legal, completed, -np.inf).max(axis=1, keepdims=True)
         scaled = (completed - smallest) / np.maximum(largest - smallest, 1e-8)
-        return np.where(self.legal, SIBLINGS_SCALE * scale * scaled, 0.0)
+        scale = VALUE_SCALE * (VISIT_OFFSET + self.visits.max(axis=1, keepdims=True))
+        return np.where(self.legal, scale * scaled, 0.0)
 
     def improved_policy(self) -> np.ndarray:
         """Return pi', [K, A], 0 for illegal moves."""
@@ -179,16 +172,17 @@ class GumbelSearch:
             trees.playouts(np.repeat(games, count), steps, self._choose, lambda _, moves=moves: moves.ravel())  # type: ignore[misc]
             number += count
         nodes = self._nodes(rows)
-        total = nodes.visits.sum(axis=1)
-        values = (nodes.value + (nodes.visits * nodes.mean_value).sum(axis=1)) / (1 + total)
-        return Decisions(halving.best(nodes), nodes.improved_policy(), nodes.visits, values)
+        policies = nodes.improved_policy()
+        # The value of playing pi'. The mean over the visits is lower: halving visits every considered move, good or bad.
+        values = (policies * nodes.completed()).sum(axis=1)
+        return Decisions(halving.best(nodes), policies, nodes.visits, values)
 
     def _nodes(self, rows: np.ndarray) -> Nodes:
         trees = self.trees
         mean_value, visits = trees.mean_value[rows], trees.edge_visits[rows]
         legal = mean_value != -np.inf
         prior = np.where(legal, np.maximum(trees.prior[rows].astype(np.float64), SMALLEST), 0.0)
-        return Nodes(legal, prior, visits, np.where(visits > 0, mean_value, 0.0), trees.node_value[rows], self._settings.q_scale)
+        return Nodes(legal, prior, visits, np.where(visits > 0, mean_value, 0.0), trees.node_value[rows])
 
     def _choose(self, rows: np.ndarray) -> np.ndarray:
         """Return the move to take from each node below the root."""
