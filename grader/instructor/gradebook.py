@@ -63,15 +63,20 @@ def enter_cells(url: str, assignment: Assignment, cells: tuple[Cell, ...]) -> No
     """Enter the assignment, notebook and cells if they are missing, by the steps of `nbgrader generate_assignment`.
 
     Raises:
-        UsageError: the gradebook holds submissions for cells that differ from these.
+        UsageError: the gradebook holds submissions for other cells than these, or typed scores for cells of other points.
     """
     with open_gradebook(url) as gradebook:
         from nbgrader import preprocessors
 
+        from grader.instructor.kept_points import KeepPoints
+
         gradebook.update_or_create_assignment(assignment.id)
         notebook = to_notebook(cells)
         resources = {"nbgrader": {"notebook": NOTEBOOK, "assignment": assignment.id, "db_url": url}}
-        steps = (preprocessors.LockCells, preprocessors.ClearSolutions, preprocessors.ComputeChecksums, preprocessors.SaveCells)
+        steps = (
+            *(KeepPoints, preprocessors.LockCells, preprocessors.ClearSolutions),
+            *(preprocessors.ComputeChecksums, preprocessors.SaveCells),
+        )
         try:
             for step in steps:
                 notebook, resources = step().preprocess(notebook, resources)
