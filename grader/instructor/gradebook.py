@@ -123,6 +123,13 @@ def write_entry(
     return kept
 
 
+def _is_marked(gradebook: Any, assignment: Assignment, student: Student) -> bool:
+    """Return whether a person typed a score for an item of the rubric."""
+    checks = {check_cell(check.id) for check in assignment.checks}
+    grades = gradebook.find_submission_notebook(NOTEBOOK, assignment.id, student.id).grades
+    return any(grade.manual_score is not None and grade.name not in checks for grade in grades)
+
+
 @dataclass(frozen=True)
 class GradebookOptions:
     """The call of `gradebook`; an option that is None was not given.
@@ -157,7 +164,8 @@ def main(options: GradebookOptions) -> int:
     """Enter all results that can be entered, and report the rest on stderr.
 
     Returns:
-        2 if something could not be done, 1 if a result was graded with another profile than the scheme requires, else 0.
+        2 if something could not be done, 1 if a result was graded with another profile than the scheme requires or a report
+        changed after it was marked, else 0.
     """
     course, assignment = options.course, load_assignment()
     cells = course_cells(assignment, load_rubric(assignment, course))
@@ -174,6 +182,7 @@ def main(options: GradebookOptions) -> int:
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"expected one result for each student; got several for {', '.join(doubled)}. Nothing was written")
     handed = read_collected(options.collected, ids).students if options.collected else {}
+    outdated = []
     if entries:
         enter_cells(url, assignment, cells)
         with open_gradebook(url) as gradebook:
@@ -184,7 +193,8 @@ def main(options: GradebookOptions) -> int:
                 if student.id in handed and (submitted := handed[student.id].submitted):
                     gradebook.update_or_create_submission(assignment.id, student.id, timestamp=submitted)
                 try:
-                    write_sheet(course, assignment, cells, student, entry)
+                    if write_sheet(course, assignment, cells, student, entry) and _is_marked(gradebook, assignment, student):
+                        outdated.append(student.id)
                 except OSError as error:
                     raise UsageError(f"the marking sheet of {student.id} cannot be written in {course}: {error}") from error
                 print(on_screen(_line(student, entry, kept)))
@@ -202,9 +212,10 @@ def main(options: GradebookOptions) -> int:
         if warning := profile_warning(entry.profile, scheme):
             warned.setdefault(warning, []).append(student.id)
     profiles = [f"{', '.join(ids)}: {warning}" for warning, ids in warned.items()]
-    for complaint in (*profiles, *complaints):
+    reports = [f"{', '.join(outdated)}: the report changed after marks were typed: mark it again"] if outdated else []
+    for complaint in (*profiles, *reports, *complaints):
         print(on_screen(f"grader: {complaint}"), file=sys.stderr)
-    return 2 if complaints else int(bool(profiles))
+    return 2 if complaints else int(bool(profiles or reports))
 
 
 def _read_entries(

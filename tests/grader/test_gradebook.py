@@ -231,6 +231,22 @@ def test_reports_lie_beside_the_sheet_that_names_them(tmp_path, graded_as, cours
     assert "<h1>Mine</h1>" in (beside.parent / "reports.html").read_text()
 
 
+def test_a_report_that_changed_after_marks_were_typed_is_named_once(graded_as, course, opened, capsys):
+    path = graded_as("alice")
+    report = path.parent / "reports" / "report.md"
+    report.parent.mkdir()
+
+    def enter_with(text):
+        report.write_text(text)
+        return enter(course, path), capsys.readouterr().err
+
+    assert enter_with("# First") == enter_with("# Second") == (0, "")
+    type_a_score(opened)
+    assert enter_with("# Second") == (0, "")
+    assert enter_with("# Third") == (1, "grader: alice: the report changed after marks were typed: mark it again\n")
+    assert enter_with("# Third") == (0, "")
+
+
 def test_an_archives_name_that_is_html_is_no_student_id(graded_as, course, api, capsys):
     assert enter(course, graded_as("<svg onload=alert(1)>")) == 2
     assert (

@@ -9,10 +9,12 @@ from marks_tools import COLUMNS, marks, table
 from packing import ENGINE, WORK, write_packed
 
 from grader.__main__ import main
+from grader.pipeline.kept_reports import write_reports
 from grader.pipeline.results import read_results
 from grader.pipeline.submission import read_submission
 
 OUTDATED = "the attempt that counts now is not the one that was graded: grade again"
+OTHER_REPORT = "the attempt that counts now has another report than the graded one: grade again, which keeps the points"
 NO_ATTEMPT = "the graded files are those of no collected attempt: grade again, unless a person repaired them"
 
 
@@ -32,8 +34,9 @@ def total(collect, course, assignment, tmp_path, write):
         folder = tmp_path / "out" / "s1"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "run.json").write_text("{}")
-        digest = read_submission(path, assignment).digest
-        replace(make_results(assignment, "s1"), digest=digest).sealed(folder).write(folder)
+        submission = read_submission(path, assignment)
+        write_reports(submission.report_files, folder)
+        replace(make_results(assignment, "s1"), digest=submission.digest).sealed(folder).write(folder)
 
     run.graded = graded
     return run
@@ -51,6 +54,19 @@ def test_a_newer_attempt_that_was_not_graded_makes_the_total_incomplete(collect,
     assert OUTDATED in total()["note"]
     collect(download({"adajralice_101_3_gomoku-2.zip": b"no archive"}, name="damaged"))
     assert OUTDATED in total()["note"]
+
+
+def test_a_newer_attempt_of_which_only_the_report_is_new_makes_the_total_incomplete(collect, download, total):
+    def reported(text):
+        return packed(work={**WORK, "report.md": text})
+
+    collect(download({"adajralice_101_1_gomoku.zip": reported(b"# Draft")}))
+    total.graded(collect.out / "submissions" / "s1.zip")
+    assert (total()["total"], total()["final"]) == ("100", "yes")
+    collect(download({"adajralice_101_2_gomoku-1.zip": reported(b"# Report")}, name="later"))
+    assert (total()["total"], total()["final"]) == ("incomplete", "no") and OTHER_REPORT in total()["note"]
+    total.graded(collect.out / "submissions" / "s1.zip")
+    assert (total()["total"], total()["final"]) == ("100", "yes")
 
 
 def test_what_was_graded_as_a_folder_or_packed_in_another_way_is_the_same_work(collect, download, tmp_path, total):

@@ -16,7 +16,7 @@ from grader.assignment import Assignment, load_named
 from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
-from grader.instructor.marking.graded_attempt import ANOTHER, NONE, graded_attempt
+from grader.instructor.marking.graded_attempt import ANOTHER, NONE, OTHER_REPORT, graded_attempt
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.journal import APPLIED, CHANGED, JOURNAL, WITHDRAWN, read_journal, update_journal
 from grader.instructor.marking.schemes import load_scheme
@@ -28,6 +28,11 @@ from grader.instructor.notebook import load_rubric
 
 Given = TypeVar("Given", HandMark, Override)
 NOT_THE_GRADED_ONE = "the attempt that counts now is not the one that was graded: grade again"
+NOT_THE_GRADED_REPORT = (
+    "the attempt that counts now has another report than the graded one: grade again, which keeps the points of the programs, "
+    "and mark that report"
+)
+OUTDATED = {ANOTHER: NOT_THE_GRADED_ONE, OTHER_REPORT: NOT_THE_GRADED_REPORT}
 NO_ATTEMPT = "the graded files are those of no collected attempt: grade again, unless a person repaired them"
 
 
@@ -87,7 +92,7 @@ def main(options: MarksOptions) -> int:
         i = student.id
         sources = Sources(
             entry=program.entries.get(i),
-            unreadable=program.unreadable.get(i) or (NOT_THE_GRADED_ONE if attempts.get(i) == ANOTHER else ""),
+            unreadable=program.unreadable.get(i) or OUTDATED.get(attempts.get(i, ""), ""),
             remark=NO_ATTEMPT if attempts.get(i) == NONE else "",
             handed=collected.students.get(i),
             by_hand=by_hand.get(i, {}),
