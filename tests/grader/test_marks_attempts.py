@@ -134,10 +134,32 @@ def test_submissions_of_unknown_people_are_named_with_the_students_who_get_0_for
     lines = [("frank", "", "", "missing", 0, "", "", "", ""), ("canvas-555", "", "", "unknown", 1, "", "", "", "x")]
     known = [(name, "", "", "collected", 1, "a.zip", "", 0, "") for name in ("alice", "bob", "another-section")]
     assert school("--collected", write("c.csv", COLUMNS, [*lines, *known])) == 1
-    assert marks(school)["frank"]["total"] == "0"
+    frank = marks(school)["frank"]
+    assert (frank["total"], frank["final"]) == ("0", "no")
+    assert "one of the submissions whose owner is not known may belong to this student" in frank["note"]
     assert (
         "grader: the owner of these submissions in collected.csv is not known: canvas-555; look whether one of them belongs to "
         "frank, marked as handing in nothing\n"
     ) in capsys.readouterr().err
+    school("--collected", write("c.csv", COLUMNS, [*lines, *known]), "--missing-as-zero")
+    assert (marks(school)["frank"]["total"], marks(school)["frank"]["final"]) == ("0", "yes")
+    capsys.readouterr()
     school("--collected", write("c.csv", COLUMNS, known))
-    assert "is not known" not in capsys.readouterr().err.replace("it is not known", "")
+    said = capsys.readouterr().err
+    assert "is not known" not in said.replace("it is not known", "")
+
+
+def test_lines_of_ids_that_the_roster_lacks_are_named_and_refused_if_there_are_no_others(school, write, capsys):
+    """A spreadsheet removes zeros at the beginning."""
+    only = write("roster.csv", "id", [["0123"], ["0124"]])
+    lines = [(i, "", "", "missing", 0, "", "", "", "") for i in ("123", "0124", "125")]
+    assert school("--students", only, "--collected", write("c.csv", COLUMNS, lines)) == 1
+    assert (
+        "grader: these lines of collected.csv count for nobody, because the roster lacks their ids: 123 (did you mean 0123?), "
+        "125\n"
+    ) in capsys.readouterr().err
+    table = write("d.csv", COLUMNS, [(i[1:] if i == "0124" else i, *rest) for i, *rest in lines])
+    written = marks(school)
+    assert school("--students", only, "--collected", table) == 2
+    assert f"expected lines about students of {only} in {table}; got only other ids, such as '123'" in capsys.readouterr().err
+    assert marks(school) == written

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,7 @@ from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
 from common.locks import held_folder
+from common.near_names import same_but_written_otherwise
 from grader.assignment import Assignment, load_named
 from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
@@ -81,7 +82,8 @@ def main(options: MarksOptions) -> int:
     if absent := [path for path in options.results if not path.exists()]:
         raise UsageError(f"expected results at {absent[0]}; there is no such file or folder")
     ids = {student.id: student for student in roster}
-    collected = read_collected(options.collected, ids, options.lab) if options.collected else Collected({}, ())
+    collected = read_collected(options.collected, ids, options.lab) if options.collected else Collected({}, (), ())
+    _require_the_same_ids(collected, options)
     by_hand = _by_student(read_hand_marks(options.by_hand, ids, items.most) if options.by_hand else {})
     overrides = _by_student(read_overrides(options.overrides, ids, items.most | items.parts) if options.overrides else {})
     typed = _by_student(read_gradebook_marks(options.gradebook, assignment, items) if options.gradebook else {})
@@ -98,12 +100,14 @@ def main(options: MarksOptions) -> int:
             by_hand=by_hand.get(i, {}),
             formgrader=typed.get(i, {}),
             overrides=overrides.get(i, {}),
+            unknown_owners=bool(collected.unknown),
         )
         standing = standing_of(sources, items, options.policy)
         lines.append(StudentMarks(student, standing, total_of(standing, items)))
     if scheme.choice:
         print(on_screen(scheme.choice))
-    strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
+    strangers = list(_not_on_the_roster(collected, ids))
+    strangers += [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
     versions = list(of_two_versions(program.entries, assignment))
     with held_folder(options.out, by="call of `marks`"):
         _write(options, lines, items, assignment)
@@ -170,6 +174,22 @@ def _graded_attempts(options: MarksOptions, collected: Collected, program: _Prog
         for student, handed in collected.students.items()
         if (entry := program.entries.get(student))
     }
+
+
+def _require_the_same_ids(collected: Collected, options: MarksOptions) -> None:
+    """Raise a UsageError if no line of collected.csv is about a student of the roster."""
+    if collected.strangers and not collected.students:
+        raise UsageError(
+            f"expected lines about students of {options.students} in {options.collected}; got only other ids, such as "
+            f"{collected.strangers[0]!r}: collect again if a spreadsheet changed the ids"
+        )
+
+
+def _not_on_the_roster(collected: Collected, ids: Collection[str]) -> Iterator[str]:
+    """Yield a sentence about the lines of collected.csv that are about nobody on the roster."""
+    if collected.strangers:
+        names = ", ".join(f"{name}{same_but_written_otherwise(name, ids)}" for name in collected.strangers)
+        yield f"these lines of collected.csv count for nobody, because the roster lacks their ids: {names}"
 
 
 def _unknown(collected: Collected, lines: Sequence[StudentMarks]) -> Iterator[str]:
