@@ -22,7 +22,9 @@ from grader.assignment import Assignment, load_assignment
 from grader.instructor.gradebook_entries import (
     GradebookEntry,
     Student,
+    enrolled_and_dropped,
     find_results,
+    on_dropped,
     read_entry,
     read_roster,
     refusal_of,
@@ -170,11 +172,11 @@ def main(options: GradebookOptions) -> int:
     course, assignment = options.course, load_assignment()
     cells = course_cells(assignment, load_rubric(assignment, course))
     scheme = load_scheme(options.scheme, course, assignment)
-    roster = read_roster(options.students) if options.students else None
+    roster, dropped = enrolled_and_dropped(read_roster(options.students)) if options.students else (None, ())
     db = options.db
     place = db or str(course / "gradebook.db")
     url = place if "://" in place else f"sqlite:///{Path(place).resolve()}"
-    found = _read_entries(options.results, assignment, roster, options.students)
+    found = _read_entries(find_results(options.results, dropped), assignment, roster, options.students)
     entries, complaints = found.entries, found.complaints
     if scheme.choice:
         print(on_screen(scheme.choice))
@@ -199,7 +201,7 @@ def main(options: GradebookOptions) -> int:
                     raise UsageError(f"the marking sheet of {student.id} cannot be written in {course}: {error}") from error
                 print(on_screen(_line(student, entry, kept)))
     print(on_screen(f"{len(entries)} of {found.results} results were entered in {place}"))
-    for line in _without_result(roster or (), ids, found.unread):
+    for line in (*on_dropped(dropped), *_without_result(roster or (), ids, found.unread)):
         print(on_screen(line))
     for path in sorted((course / "autograded").glob(f"*/{assignment.id}/{NOTEBOOK}.ipynb")):
         try:
@@ -219,9 +221,8 @@ def main(options: GradebookOptions) -> int:
 
 
 def _read_entries(
-    paths: Sequence[Path], assignment: Assignment, roster: tuple[Student, ...] | None, roster_path: Path | None
+    results: Sequence[Path], assignment: Assignment, roster: tuple[Student, ...] | None, roster_path: Path | None
 ) -> _Found:
-    results = find_results(paths)
     found = _Found([], [], [], len(results))
     for path in results:
         try:

@@ -31,8 +31,8 @@ class KeepPoints(Preprocessor):
                 submissions = gradebook.find_notebook(about["notebook"], about["assignment"]).submissions
             except MissingEntry:
                 return nb, resources
-            typed = (grade for one in submissions for grade in one.grades if grade.manual_score is not None or grade.extra_credit)
-            former = {grade.name: grade.max_score for grade in typed}
+            grades = (grade for submission in submissions for grade in submission.grades)
+            former = {one.name: one.max_score for one in grades if one.manual_score is not None or one.extra_credit}
         changed = {name: most for name, most in sorted(former.items()) if name in points and points[name] != most}
         if changed:
             names = ", ".join(f"{name} from {most:g} to {points[name]:g}" for name, most in changed.items())

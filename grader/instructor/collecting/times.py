@@ -8,7 +8,7 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.near_names import same_but_written_otherwise
-from grader.instructor.collecting.attempts import Due
+from grader.instructor.collecting.attempts import DROPPED, Due
 from grader.instructor.collecting.outcomes import Row
 from grader.instructor.collecting.people import Roster
 from grader.instructor.collecting.record import Record
@@ -61,6 +61,8 @@ def take_times(times: Mapping[str, datetime], rows: Sequence[Row], record: Recor
     """Keep each time in the record, with the number of the attempt that counts now; say of each other one why not."""
     by_id = {row.id: row for row in rows}
     for student, time in times.items():
+        if student in by_id and by_id[student].outcome == DROPPED:
+            continue
         counted = by_id[student].counted if student in by_id else None
         known, number = record.times.get(student, ("", 0))
         if counted is None:

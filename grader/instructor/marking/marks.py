@@ -14,7 +14,16 @@ from common.harmless_text import on_screen
 from common.locks import held_folder
 from common.near_names import same_but_written_otherwise
 from grader.assignment import Assignment, load_named
-from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
+from grader.instructor.gradebook_entries import (
+    GradebookEntry,
+    Student,
+    enrolled_and_dropped,
+    find_results,
+    on_dropped,
+    read_entry,
+    read_roster,
+    refusal_of,
+)
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
 from grader.instructor.marking.graded_attempt import ANOTHER, NONE, OTHER_REPORT, graded_attempt
@@ -76,18 +85,19 @@ def main(options: MarksOptions) -> int:
     assignment = load_named(options.lab)
     scheme = load_scheme(options.scheme, options.course, assignment)
     items = Items.of(scheme, assignment, load_rubric(assignment, options.course))
-    roster = read_roster(options.students)
+    known = read_roster(options.students)
+    roster, dropped = enrolled_and_dropped(known)
     if not roster:
         raise UsageError(f"expected at least one student in the roster {options.students}; got none")
     if absent := [path for path in options.results if not path.exists()]:
         raise UsageError(f"expected results at {absent[0]}; there is no such file or folder")
-    ids = {student.id: student for student in roster}
+    ids = {student.id for student in known}
     collected = read_collected(options.collected, ids, options.lab) if options.collected else Collected({}, (), ())
     _require_the_same_ids(collected, options)
     by_hand = _by_student(read_hand_marks(options.by_hand, ids, items.most) if options.by_hand else {})
     overrides = _by_student(read_overrides(options.overrides, ids, items.most | items.parts) if options.overrides else {})
     typed = _by_student(read_gradebook_marks(options.gradebook, assignment, items) if options.gradebook else {})
-    program = _read_program(options.results, roster, assignment)
+    program = _read_program(find_results(options.results, dropped), roster, assignment)
     attempts = _graded_attempts(options, collected, program, assignment)
     lines = []
     for student in roster:
@@ -104,8 +114,8 @@ def main(options: MarksOptions) -> int:
         )
         standing = standing_of(sources, items, options.policy)
         lines.append(StudentMarks(student, standing, total_of(standing, items)))
-    if scheme.choice:
-        print(on_screen(scheme.choice))
+    for sentence in (*filter(None, [scheme.choice]), *on_dropped(dropped)):
+        print(on_screen(sentence))
     strangers = list(_not_on_the_roster(collected, ids))
     strangers += [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
     versions = list(of_two_versions(program.entries, assignment))
@@ -123,7 +133,7 @@ def _by_student(given: Mapping[tuple[str, str], Given]) -> dict[str, dict[str, G
     return students
 
 
-def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: Assignment) -> _Program:
+def _read_program(results: Sequence[Path], roster: Sequence[Student], assignment: Assignment) -> _Program:
     """Read the results of a class; raise UsageError if a student has several."""
     entries: dict[str, GradebookEntry] = {}
     unreadable: dict[str, str] = {}
@@ -131,7 +141,7 @@ def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: 
     # A collected archive is named by the student's id, one that was graded as it came by the roster's column `submission`.
     by_name = {student.id: student for student in roster} | {student.submission: student for student in roster}
     unclear = {student.id for student in roster if by_name[student.id] != student}
-    for path in find_results(paths):
+    for path in results:
         student = by_name.get(path.resolve().parent.name)
         refusal = refusal_of(path.parent)
         try:
