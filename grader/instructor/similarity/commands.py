@@ -51,6 +51,8 @@ def similarity_command(options: argparse.Namespace) -> int:
     study.left_out[:0] = reading.left_out
     shown = write_pages(study, works, options.out, least, options.pages)
     write_jplag(works, handed_out, options.out)
+    for labels in study.same:
+        screen(f"{', '.join(labels)} hold the same files: a group, or a copy.")
     found = study.above(least)
     for pair in found[:shown]:
         first, second = pair.common.shares
@@ -62,7 +64,7 @@ def similarity_command(options: argparse.Namespace) -> int:
         f"{len(works)} submissions, {pairs} with at least {least:.0%} in common apart from handed-out code. A share is not "
         f"proof and changes no mark: read both sides. See {options.out / INDEX} and {options.out / TABLE}."
     )
-    return 1 if found or any(one.by_hand for one in study.left_out) else 0
+    return 1 if found or study.same or any(one.by_hand for one in study.left_out) else 0
 
 
 def add_commands(commands: Any) -> None:
