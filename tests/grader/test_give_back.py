@@ -261,6 +261,8 @@ def test_results_filed_by_another_name_are_found_with_the_roster(a_class, tmp_pa
         ("id,first_name\n1,A\n", "expected the columns id and total"),
         ("id,total,total\n1,2,3\n", "total is there twice"),
         ("id,total\n1,2,3\n", "line 2: expected 2 cells; got 3"),
+        ('id,total\n1,"71,5"\n', "line 2: expected a number with a decimal point for total, such as 71.5; got '71,5'"),
+        ("id;network.load;total\n1;0,5;2\n", "for network.load, such as 0.5; got '0,5'"),
         ("id,total\n1,2\n1,3\n", "line 3: the id 1 is listed twice"),
         ("id,total\n../up,2\n", "expected a student id that can name a folder"),
         ("id,total\nclass,2\n", "expected ids other than class, ladder, upload; got class"),

@@ -357,6 +357,13 @@ def test_a_wrong_call_gets_one_sentence_and_writes_nothing(engines_of_three, tmp
     assert tree(tmp_path) == before
 
 
+def test_a_folder_inside_a_submission_that_is_read_is_refused(engines_of_three, capsys):
+    before = tree(engines_of_three[0])
+    assert main(["similarity", *map(str, engines_of_three), "--out", str(engines_of_three[0] / "similar")]) == 2
+    assert f"expected a folder outside {engines_of_three[0]} after --out" in capsys.readouterr().err
+    assert tree(engines_of_three[0]) == before
+
+
 def test_the_library_is_named_where_it_is_not_installed(monkeypatch, engines_of_three, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "copydetect", None)
     assert main(["similarity", *map(str, engines_of_three), "--out", str(tmp_path / "out")]) == 2

@@ -112,7 +112,10 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         "--grace", type=_minutes, metavar="MIN", help="minutes after the due date that still count as in time"
     )
     collecting.add_argument(
-        "--times", type=Path, metavar="CSV", help="id,submitted_at: times that you looked up, where the platform gives none"
+        "--times",
+        type=Path,
+        metavar="CSV",
+        help="id,submitted_at: times that you looked up, where the platform gives none (an empty one withdraws an earlier one)",
     )
     collecting.add_argument(
         "--in-time-first",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UsageError
+from common.files import require_outside
 from grader.arguments import add_lab, at_least_one
 from grader.assignment import load_named
 from grader.instructor.similarity.comparison import library
@@ -32,6 +33,7 @@ def share(text: str) -> float:
 def similarity_command(options: argparse.Namespace) -> int:
     """Compare the submissions; return 1 if a person has to look at a pair or at what cannot be compared, else 0."""
     library()
+    require_outside(options.out, (*options.submissions, *options.earlier, *options.handed_out))
     assignment, screen = load_named(options.lab), Screen()
     least = assignment.likeness.pair if options.least is None else options.least
     handed_out = read_handed_out(options.handed_out, assignment)
