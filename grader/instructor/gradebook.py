@@ -172,7 +172,8 @@ def main(options: GradebookOptions) -> int:
     course, assignment = options.course, load_assignment()
     cells = course_cells(assignment, load_rubric(assignment, course))
     scheme = load_scheme(options.scheme, course, assignment)
-    roster, dropped = enrolled_and_dropped(read_roster(options.students)) if options.students else (None, ())
+    enrolled, dropped = enrolled_and_dropped(read_roster(options.students) if options.students else ())
+    roster = enrolled if options.students else None
     db = options.db
     place = db or str(course / "gradebook.db")
     url = place if "://" in place else f"sqlite:///{Path(place).resolve()}"
