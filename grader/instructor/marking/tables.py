@@ -161,7 +161,8 @@ def read_collected(path: Path, students: Collection[str], lab: str = "") -> Coll
         require_lab(record, lab, "--collected", path)
     columns = ("id", "first_name", "last_name", "outcome", "attempts", "counted", "submitted_at", LATE_MINUTES, "note")
     found: dict[str, Handed] = {}
-    unknown, strangers = [], []
+    unknown: list[str] = []
+    strangers: list[str] = []
     for row in read_rows(path, "the table collected.csv", columns):
         student, outcome = row.cells["id"], row.cells["outcome"]
         if student not in students:
