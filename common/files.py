@@ -7,9 +7,11 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from common.errors import UsageError
 
 UNFINISHED = ".part"
 TOKEN_BYTES = 4
@@ -39,6 +41,13 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def require_outside(out: Path, paths: Iterable[Path]) -> None:
+    """Raise a UsageError if the folder `out` is one of these paths or lies in one: a later call would read what is written."""
+    for path in paths:
+        if out.resolve().is_relative_to(path.resolve()):
+            raise UsageError(f"expected a folder outside {path} after --out, because {path} is read; got {out}")
 
 
 def _remove_abandoned(folder: Path, beginning: str) -> None:

@@ -26,12 +26,12 @@ def meant(typed: str, names: Iterable[str]) -> str:
 
 
 def same_but_written_otherwise(typed: str, names: Iterable[str]) -> str:
-    """Return the same question for a name that differs only in case, spaces or the form of its characters, such as full-width
-    digits: for ids, where a similar name belongs to somebody else.
+    """Return the same question for a name that differs only in case, spaces, the form of its characters, such as full-width
+    digits, or zeros at its beginning, which a spreadsheet removes: for ids, where a similar name belongs to somebody else.
     """
     found = [name for name in names if _plain(name) == _plain(typed)]
     return f" (did you mean {found[0]}?)" if found else ""
 
 
 def _plain(name: str) -> str:
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split()).lstrip("0")

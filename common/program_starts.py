@@ -34,7 +34,7 @@ def expect_packages(program: str, *names: str) -> None:
     if missing := [name for name in names if find_spec(name) is None]:
         print(
             f"{program}: expected the packages of requirements.txt; {', '.join(missing)} cannot be found: run source "
-            ".venv/bin/activate, or install them as section 2 of docs/handout.md says",
+            ".venv/bin/activate, or install them with python -m pip install -r requirements.txt",
             file=sys.stderr,
         )
         raise SystemExit(2)

@@ -22,7 +22,9 @@ from grader.assignment import Assignment, load_assignment
 from grader.instructor.gradebook_entries import (
     GradebookEntry,
     Student,
+    enrolled_and_dropped,
     find_results,
+    on_dropped,
     read_entry,
     read_roster,
     refusal_of,
@@ -63,15 +65,20 @@ def enter_cells(url: str, assignment: Assignment, cells: tuple[Cell, ...]) -> No
     """Enter the assignment, notebook and cells if they are missing, by the steps of `nbgrader generate_assignment`.
 
     Raises:
-        UsageError: the gradebook holds submissions for cells that differ from these.
+        UsageError: the gradebook holds submissions for other cells than these, or typed scores for cells of other points.
     """
     with open_gradebook(url) as gradebook:
         from nbgrader import preprocessors
 
+        from grader.instructor.kept_points import KeepPoints
+
         gradebook.update_or_create_assignment(assignment.id)
         notebook = to_notebook(cells)
         resources = {"nbgrader": {"notebook": NOTEBOOK, "assignment": assignment.id, "db_url": url}}
-        steps = (preprocessors.LockCells, preprocessors.ClearSolutions, preprocessors.ComputeChecksums, preprocessors.SaveCells)
+        steps = (
+            *(KeepPoints, preprocessors.LockCells, preprocessors.ClearSolutions),
+            *(preprocessors.ComputeChecksums, preprocessors.SaveCells),
+        )
         try:
             for step in steps:
                 notebook, resources = step().preprocess(notebook, resources)
@@ -118,6 +125,13 @@ def write_entry(
     return kept
 
 
+def _is_marked(gradebook: Any, assignment: Assignment, student: Student) -> bool:
+    """Return whether a person typed a score for an item of the rubric."""
+    checks = {check_cell(check.id) for check in assignment.checks}
+    grades = gradebook.find_submission_notebook(NOTEBOOK, assignment.id, student.id).grades
+    return any(grade.manual_score is not None and grade.name not in checks for grade in grades)
+
+
 @dataclass(frozen=True)
 class GradebookOptions:
     """The call of `gradebook`; an option that is None was not given.
@@ -152,16 +166,18 @@ def main(options: GradebookOptions) -> int:
     """Enter all results that can be entered, and report the rest on stderr.
 
     Returns:
-        2 if something could not be done, 1 if a result was graded with another profile than the scheme requires, else 0.
+        2 if something could not be done, 1 if a result was graded with another profile than the scheme requires or a report
+        changed after it was marked, else 0.
     """
     course, assignment = options.course, load_assignment()
     cells = course_cells(assignment, load_rubric(assignment, course))
     scheme = load_scheme(options.scheme, course, assignment)
-    roster = read_roster(options.students) if options.students else None
+    enrolled, dropped = enrolled_and_dropped(read_roster(options.students) if options.students else ())
+    roster = enrolled if options.students else None
     db = options.db
     place = db or str(course / "gradebook.db")
     url = place if "://" in place else f"sqlite:///{Path(place).resolve()}"
-    found = _read_entries(options.results, assignment, roster, options.students)
+    found = _read_entries(find_results(options.results, dropped), assignment, roster, options.students)
     entries, complaints = found.entries, found.complaints
     if scheme.choice:
         print(on_screen(scheme.choice))
@@ -169,6 +185,7 @@ def main(options: GradebookOptions) -> int:
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"expected one result for each student; got several for {', '.join(doubled)}. Nothing was written")
     handed = read_collected(options.collected, ids).students if options.collected else {}
+    outdated = []
     if entries:
         enter_cells(url, assignment, cells)
         with open_gradebook(url) as gradebook:
@@ -179,12 +196,13 @@ def main(options: GradebookOptions) -> int:
                 if student.id in handed and (submitted := handed[student.id].submitted):
                     gradebook.update_or_create_submission(assignment.id, student.id, timestamp=submitted)
                 try:
-                    write_sheet(course, assignment, cells, student, entry)
+                    if write_sheet(course, assignment, cells, student, entry) and _is_marked(gradebook, assignment, student):
+                        outdated.append(student.id)
                 except OSError as error:
                     raise UsageError(f"the marking sheet of {student.id} cannot be written in {course}: {error}") from error
                 print(on_screen(_line(student, entry, kept)))
     print(on_screen(f"{len(entries)} of {found.results} results were entered in {place}"))
-    for line in _without_result(roster or (), ids, found.unread):
+    for line in (*on_dropped(dropped), *_without_result(roster or (), ids, found.unread)):
         print(on_screen(line))
     for path in sorted((course / "autograded").glob(f"*/{assignment.id}/{NOTEBOOK}.ipynb")):
         try:
@@ -197,15 +215,15 @@ def main(options: GradebookOptions) -> int:
         if warning := profile_warning(entry.profile, scheme):
             warned.setdefault(warning, []).append(student.id)
     profiles = [f"{', '.join(ids)}: {warning}" for warning, ids in warned.items()]
-    for complaint in (*profiles, *complaints):
+    reports = [f"{', '.join(outdated)}: the report changed after marks were typed: mark it again"] if outdated else []
+    for complaint in (*profiles, *reports, *complaints):
         print(on_screen(f"grader: {complaint}"), file=sys.stderr)
-    return 2 if complaints else int(bool(profiles))
+    return 2 if complaints else int(bool(profiles or reports))
 
 
 def _read_entries(
-    paths: Sequence[Path], assignment: Assignment, roster: tuple[Student, ...] | None, roster_path: Path | None
+    results: Sequence[Path], assignment: Assignment, roster: tuple[Student, ...] | None, roster_path: Path | None
 ) -> _Found:
-    results = find_results(paths)
     found = _Found([], [], [], len(results))
     for path in results:
         try:

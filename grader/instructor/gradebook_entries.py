@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,7 +15,8 @@ from grader.assignment import Assignment
 from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Results, Verdict, read_results
 from grader.pipeline.run_folder import REFUSAL_FILE
 
-ROSTER = ("id", "submission", "first_name", "last_name", "email", "canvas_id", "moodle_id")
+ROSTER = ("id", "submission", "first_name", "last_name", "email", "canvas_id", "moodle_id", "dropped")
+HAS_DROPPED = "yes"
 COMMENT_LIMIT, COMMENT_WIDTH = 2000, 100
 NOTHING_TO_SAY = "As expected."  # the message of most checks that passed; a comment on each would bury the others
 
@@ -29,6 +30,7 @@ class Student:
         names: first_name, last_name and email, as far as the roster gives them.
         canvas_id: the number of the user in Canvas; empty if not known.
         moodle_id: the number in the names of Moodle's download, another one for each assignment; empty if not known.
+        dropped: whether the student dropped the course.
     """
 
     id: str
@@ -36,6 +38,7 @@ class Student:
     names: dict[str, str]
     canvas_id: str = ""
     moodle_id: str = ""
+    dropped: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,16 @@ class GradebookEntry:
         return [check.id for check in self.checks if check.points is None]
 
 
-def find_results(paths: Sequence[Path]) -> list[Path]:
+def find_results(paths: Sequence[Path], dropped: Sequence[Student] = ()) -> list[Path]:
     """Return the results.json files that the paths refer to.
 
     Unfinished runs and refused archives are listed too: reading one raises an error that says so.
 
     Args:
         paths: each a results.json, the folder of one, or a folder of such folders.
+        dropped: students whose results are left out.
     """
+    left_out = {name for student in dropped for name in (student.id, student.submission)}
     found: list[Path] = []
     for path in paths:
         inside = [path / RESULTS] if path.is_dir() else [path]
@@ -92,7 +97,7 @@ def find_results(paths: Sequence[Path]) -> list[Path]:
             inside = [folder / RESULTS for folder in folders if _holds_a_run(folder)]
             if not inside:
                 raise UsageError(f"expected results.json, or folders that hold one, in {path}; found neither")
-        found += [name for name in inside if name not in found]
+        found += [name for name in inside if name not in found and name.resolve().parent.name not in left_out]
     return found
 
 
@@ -173,11 +178,12 @@ def as_comment(text: str) -> str:
 
 def read_roster(path: Path) -> tuple[Student, ...]:
     """Read the roster: a CSV file with the column `id` and optionally `submission` (default: the id), `first_name`,
-    `last_name`, `email`, `canvas_id` and `moodle_id`; other columns and empty lines are left out.
+    `last_name`, `email`, `canvas_id`, `moodle_id` and `dropped`; other columns and empty lines are left out.
 
     Raises:
         UsageError: the file cannot be read, lacks the column id, misspells a column, has a line with more cells than columns
-            or an unbalanced quote, lists a student, submission or number twice, or has an unusable id or name.
+            or an unbalanced quote, lists a student, submission or number twice, or has an unusable id or name, or another word
+            than `yes` for `dropped`.
     """
     header, lines = read_table(path, "a roster")
     for name in header:
@@ -226,8 +232,21 @@ def _student(fields: dict[str, str], where: str) -> Student:
     names = {key: fields[key] for key in ("first_name", "last_name", "email") if fields.get(key)}
     if strange := [name for key, name in names.items() if key != "email" and ("<" in name or ">" in name)]:
         raise UsageError(f"{where}: expected names without < and >, which formgrader shows as HTML; got {strange[0]!r}")
+    if (dropped := fields.get("dropped", "")) not in ("", HAS_DROPPED):
+        raise UsageError(f"{where}: expected {HAS_DROPPED} or nothing in the column dropped; got {dropped!r}")
     numbers = {key: fields.get(key, "") for key in ("canvas_id", "moodle_id")}
-    return Student(student_id, fields.get("submission") or student_id, names, **numbers)
+    return Student(student_id, fields.get("submission") or student_id, names, **numbers, dropped=bool(dropped))
+
+
+def enrolled_and_dropped(roster: Sequence[Student]) -> tuple[tuple[Student, ...], tuple[Student, ...]]:
+    """Return the students who are in the course, and those who dropped it."""
+    return tuple(one for one in roster if not one.dropped), tuple(one for one in roster if one.dropped)
+
+
+def on_dropped(dropped: Sequence[Student]) -> Iterator[str]:
+    """Yield a sentence about the students who dropped the course, if there are any."""
+    if dropped:
+        yield f"Left out, because the roster says that they dropped the course: {', '.join(one.id for one in dropped)}."
 
 
 def require_student_id(student_id: str, where: str) -> None:

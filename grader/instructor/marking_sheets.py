@@ -35,10 +35,13 @@ SHEET = "grader_marking_sheet"  # key in the metadata of a sheet written here, w
 MAX_NOTEBOOK_BYTES = 64 << 20
 
 
-def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], student: Student, entry: GradebookEntry) -> None:
+def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], student: Student, entry: GradebookEntry) -> bool:
     """Put a marking sheet and the program's report where formgrader and feedback look.
 
     A notebook that is already there and is not a sheet is the student's, brought in by `nbgrader autograde`. It is kept.
+
+    Returns:
+        Whether the reports differ from those beside a notebook that was there already.
     """
     folder = course / "autograded" / student.id / assignment.id
     folder.mkdir(parents=True, exist_ok=True)
@@ -47,13 +50,16 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
         (folder / name).unlink(missing_ok=True)  # a student may have handed it in with the notebook
     if report.is_file():
         shutil.copyfile(report, folder / REPORT_NAME)
+    path = folder / f"{NOTEBOOK}.ipynb"
+    former = read_reports(folder)
     copied = copy_reports(entry.path.parent, folder)
-    page = _renderers()[1].report_page(read_reports(folder), f"Reports of {entry.submission}")
+    reports = read_reports(folder)
+    differ = path.exists() and reports != former
+    page = _renderers()[1].report_page(reports, f"Reports of {entry.submission}")
     if page:
         write_whole(folder / PAGE_NAME, page)
-    path = folder / f"{NOTEBOOK}.ipynb"
     if path.exists() and not _is_sheet(path):
-        return
+        return differ
     handed_in = " ".join(literal(f"{REPORTS}/{name}") for name in copied) or "none"
     if page:
         handed_in = f"[rendered on one page]({PAGE_NAME}), and as files: {handed_in}"
@@ -69,6 +75,7 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
     sheet = [cell if cell.kind != ANSWER else Cell(cell.id, ANSWER, answer, cell.points) for cell in cells]
     sheet.insert(1, Cell("submission", READ, about))
     write_whole(path, notebook_text(to_notebook(tuple(sheet), {SHEET: 1})))
+    return differ
 
 
 def make_harmless(path: Path) -> int:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from common.csv_tables import listed
 from grader.pipeline.kept_reports import PASSIVE
 from grader.pipeline.shown_pictures import linked_pictures, pictures_elsewhere, why_not_shown
+from grader.pipeline.submission import MAX_REPORT_BYTES, MAX_REPORTS, MAX_REPORTS_BYTES
 from grader.student.report_draft import FOLDER, MARKDOWN, NOTEBOOK, unanswered
 
 PAGES, PICTURE = (".html", ".htm", ".xhtml"), ".svg"
 
 
-def report_advice(reports: Mapping[str, bytes]) -> Iterator[str]:
+def report_advice(reports: Mapping[str, bytes], left_out: Sequence[str] = ()) -> Iterator[str]:
     """Yield a sentence for each report that is not finished, and for each thing that a marker will not see.
 
     Args:
         reports: path -> content of the files that are packed for a person to read.
+        left_out: paths of packed files that are beyond the limits, so that nobody will read them.
     """
+    if left_out:
+        yield (
+            f"The person who marks will not see {listed(left_out)}, because only {MAX_REPORT_BYTES >> 20} MiB a file, and "
+            f"{MAX_REPORTS_BYTES >> 20} MiB and {MAX_REPORTS} files in all, are kept of a report."
+        )
     shown: set[str] = set()
     for path, content in reports.items():
         suffix = posixpath.splitext(path)[1].lower()
@@ -41,6 +49,8 @@ def report_advice(reports: Mapping[str, bytes]) -> Iterator[str]:
         pictures = dict.fromkeys(linked_pictures(text, path).values())
         shown |= pictures.keys()
         for picture in pictures:
+            if picture in left_out:
+                continue
             if picture not in reports:
                 yield f"{path} shows {picture}, which is not packed: put it into {FOLDER}/ and change the link."
             elif reason := why_not_shown(reports[picture]):

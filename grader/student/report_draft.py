@@ -79,13 +79,12 @@ def unanswered(report: str) -> list[str]:
     return [title for title in TO_WRITE if _in_italics(title) in report]
 
 
-def sections(matches: Sequence[Path], root: Path) -> list[Section]:
+def sections(matches: Sequence[Path], root: Path, assignment: Assignment) -> list[Section]:
     """Return the sections of section 6 of the handout, filled with what this folder holds.
 
     Raises:
         UsageError: a file that was named, or that the framework wrote, cannot be read.
     """
-    assignment = load_assignment()
     rows = surroundings(assignment).items()
     played = "\n\n".join(_match(path) for path in matches) or (
         "No match yet: `python Minimax/evaluate.py --agents-path build/my_engine build/engines/baseline --num-plays 64 "
@@ -225,11 +224,14 @@ def main(out: Path, matches: Sequence[Path], announce: Announce, *, force: bool 
     """Write the draft; if a file is there already, write it under a new name, unless `force` allows to replace the file.
 
     Raises:
-        UsageError: the name does not end in .ipynb or .md, or the figures cannot be read.
+        UsageError: the name does not end in .ipynb or .md, the assignment has no report, or the figures cannot be read.
     """
     if out.suffix not in (NOTEBOOK, MARKDOWN):
         raise UsageError(f"expected a name that ends in {NOTEBOOK} or {MARKDOWN} for the draft; got {out.name}")
-    parts = sections(matches, root)
+    assignment = load_assignment()
+    if not assignment.reports:
+        raise UsageError(f"expected an assignment with a report; {assignment.title} has none, so there is nothing to draft")
+    parts = sections(matches, root, assignment)
     if out.suffix == NOTEBOOK:
         text = as_notebook(parts)
     else:

@@ -45,7 +45,7 @@ def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
     if assignment.reports and not submission.reports:
         names = ", ".join(assignment.reports)
         found.append(f"There is no report: expected a file such as {names}; python -m grader report-draft begins one.")
-    found += report_advice(submission.report_files)
+    found += report_advice(submission.report_files, [one for one in submission.reports if one not in submission.report_files])
     found += [f"{path} does not count: {reason}." for path, reason in submission.ignored if assignment.is_collected(path)]
     return found
 

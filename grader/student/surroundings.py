@@ -15,14 +15,15 @@ def surroundings(assignment: Assignment) -> dict[str, str]:
     """Return what a report says about the machine: name -> value, in the order in which it is shown.
 
     Raises:
-        CouldNotGrade: the compiler is missing.
+        CouldNotGrade: the assignment has an engine, and its compiler is missing.
     """
-    compiler = assignment.compile_command[0]
-    if shutil.which(compiler) is None:
+    compiler = assignment.compile_command[0] if assignment.compile_command else ""
+    if compiler and shutil.which(compiler) is None:
         raise CouldNotGrade(f"expected the compiler {compiler} on the PATH; it is missing (handout, section 2)")
     found = environment(assignment)
     wsl = " (WSL)" if "microsoft" in platform.release().lower() else ""
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    compiled = {compiler: found["compiler"], "Compiled by": " ".join(assignment.compile_command)} if compiler else {}
     return {
         "System": found["system"] + wsl,
         "Processor": found["processor"],
@@ -31,6 +32,5 @@ def surroundings(assignment: Assignment) -> dict[str, str]:
         "Python": found["python"],
         "PyTorch": found["torch"],
         "NumPy": found["numpy"],
-        compiler: found["compiler"],
-        "Compiled by": " ".join(assignment.compile_command),
+        **compiled,
     }

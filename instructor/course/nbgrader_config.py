@@ -37,6 +37,9 @@ c.Autograde.autograde_preprocessors = [
     "grader.instructor.nbgrader_plugins.HarmlessNotebook",
 ]
 
+# Scores that people typed belong to the points that their cells had then.
+c.GenerateAssignment.preprocessors.prepend(["grader.instructor.kept_points.KeepPoints"])
+
 # What formgrader and feedback show is made harmless once more, whatever lies in autograded/, and the page has a content
 # security policy that stops a notebook's scripts.
 c.GenerateFeedback.preprocessors = [

@@ -295,6 +295,14 @@ def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_pat
     assert collect(path, roster=None) == 2
 
 
+@pytest.mark.parametrize("place", [".", "class"])
+def test_a_collection_inside_the_folder_that_is_read_is_refused(collect, download, place):
+    path = download({"s1.zip": packed("1"), "s2.zip": packed("2")}, "folder")
+    collect.out = path / place
+    assert collect(path) == 2 and f"expected a folder outside {path} after --out" in collect.complaint
+    assert sorted(os.listdir(path)) == ["s1.zip", "s2.zip"]
+
+
 def test_a_call_that_is_refused_leaves_no_empty_folder(collect, download, tmp_path):
     path, collect.out = download({"s1.zip": packed("1")}), tmp_path / "autumn" / "class"
     assert collect(path, "--grace", "5") == 2 and "expected --due with --grace" in collect.complaint

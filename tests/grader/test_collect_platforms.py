@@ -284,6 +284,10 @@ def test_a_time_that_was_looked_up_says_how_late_a_canvas_attempt_is_and_stays_w
     assert collect.rows()["s1"]["late_minutes"] == "" and "is that of attempt 1" in collect.rows()["s1"]["note"]
     assert collect("--times", times(tmp_path, "s1,2026-12-02T03:00:00+01:00")) == 0
     assert collect.rows()["s1"]["late_minutes"] == "181"
+    for said in (True, False):
+        assert collect("--times", times(tmp_path, "s1,")) == 0
+        assert ("The time of s1 is withdrawn: 2026-12-02T03:00:00+01:00." in collect.said) == said
+        assert collect.rows()["s1"]["late_minutes"] == "" and "Canvas marks it as late" in collect.rows()["s1"]["note"]
 
 
 def test_a_time_that_contradicts_the_platform_or_fits_no_attempt_is_not_used(collect, download, tmp_path):
@@ -352,6 +356,17 @@ def test_times_that_only_say_when_a_download_was_packed_are_not_used(collect, do
     )
     assert collect(path, "--due", "2020-01-01T00:00Z") == 0
     assert {row["late_minutes"] for row in collect.rows().values()} == {""} and "lie within a minute" in collect.said
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_files_that_were_saved_together_and_named_one_by_one_have_no_times(collect, tmp_path, count):
+    paths = [tmp_path / f"{student}.zip" for student in ("s1", "s2", "s3")[:count]]
+    for seconds, path in enumerate(paths):
+        path.write_bytes(packed(path.stem))
+        os.utime(path, (1_800_000_000 + seconds, 1_800_000_000 + seconds))
+    assert collect(*paths, "--due", "2026-12-01T23:59+01:00") == 0
+    assert [collect.rows()[path.stem]["late_minutes"] for path in paths] == [""] * count
+    assert f"The files of the command line: the {count} times lie within a minute" in collect.said
 
 
 def test_a_moodle_folder_with_two_archives_is_unclear_and_loose_files_become_one_zip(collect, download, assignment):

@@ -121,6 +121,17 @@ def test_the_page_of_the_class_names_nobody_and_asks_for_nothing(a_class):
     assert page.text.index("engine 1") < page.text.index("engine 2") and "40 won, 0 drawn, 24 lost" in page.text
 
 
+def test_the_members_of_a_group_count_as_one_submission_and_share_an_engine(a_class, assignment):
+    for student in ("s4711", "s4712"):
+        changes = win_rate(assignment, 20, 44, student) | failed("The player loses a turn.")
+        write_result(a_class.results, assignment, student, changes, digest="5" * 64)
+    assert a_class() == 0
+    page = Page((a_class.out / "class" / "index.html").read_text()).text
+    assert "loses a turn" not in page and "engine 3" in page and "engine 4" not in page
+    for student in ("s4711", "s4712"):
+        assert "your engine is engine 3" in Page((a_class.out / student / "marks.html").read_text()).text
+
+
 @needs_axe
 def test_the_pages_of_a_class_and_of_a_student_have_no_serious_fault_of_accessibility(a_class):
     assert a_class() == 0
@@ -250,6 +261,8 @@ def test_results_filed_by_another_name_are_found_with_the_roster(a_class, tmp_pa
         ("id,first_name\n1,A\n", "expected the columns id and total"),
         ("id,total,total\n1,2,3\n", "total is there twice"),
         ("id,total\n1,2,3\n", "line 2: expected 2 cells; got 3"),
+        ('id,total\n1,"71,5"\n', "line 2: expected a number with a decimal point for total, such as 71.5; got '71,5'"),
+        ("id;network.load;total\n1;0,5;2\n", "for network.load, such as 0.5; got '0,5'"),
         ("id,total\n1,2\n1,3\n", "line 3: the id 1 is listed twice"),
         ("id,total\n../up,2\n", "expected a student id that can name a folder"),
         ("id,total\nclass,2\n", "expected ids other than class, ladder, upload; got class"),

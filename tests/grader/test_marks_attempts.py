@@ -9,10 +9,12 @@ from marks_tools import COLUMNS, marks, table
 from packing import ENGINE, WORK, write_packed
 
 from grader.__main__ import main
+from grader.pipeline.kept_reports import write_reports
 from grader.pipeline.results import read_results
 from grader.pipeline.submission import read_submission
 
 OUTDATED = "the attempt that counts now is not the one that was graded: grade again"
+OTHER_REPORT = "the attempt that counts now has another report than the graded one: grade again, which keeps the points"
 NO_ATTEMPT = "the graded files are those of no collected attempt: grade again, unless a person repaired them"
 
 
@@ -32,8 +34,9 @@ def total(collect, course, assignment, tmp_path, write):
         folder = tmp_path / "out" / "s1"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "run.json").write_text("{}")
-        digest = read_submission(path, assignment).digest
-        replace(make_results(assignment, "s1"), digest=digest).sealed(folder).write(folder)
+        submission = read_submission(path, assignment)
+        write_reports(submission.report_files, folder)
+        replace(make_results(assignment, "s1"), digest=submission.digest).sealed(folder).write(folder)
 
     run.graded = graded
     return run
@@ -51,6 +54,19 @@ def test_a_newer_attempt_that_was_not_graded_makes_the_total_incomplete(collect,
     assert OUTDATED in total()["note"]
     collect(download({"adajralice_101_3_gomoku-2.zip": b"no archive"}, name="damaged"))
     assert OUTDATED in total()["note"]
+
+
+def test_a_newer_attempt_of_which_only_the_report_is_new_makes_the_total_incomplete(collect, download, total):
+    def reported(text):
+        return packed(work={**WORK, "report.md": text})
+
+    collect(download({"adajralice_101_1_gomoku.zip": reported(b"# Draft")}))
+    total.graded(collect.out / "submissions" / "s1.zip")
+    assert (total()["total"], total()["final"]) == ("100", "yes")
+    collect(download({"adajralice_101_2_gomoku-1.zip": reported(b"# Report")}, name="later"))
+    assert (total()["total"], total()["final"]) == ("incomplete", "no") and OTHER_REPORT in total()["note"]
+    total.graded(collect.out / "submissions" / "s1.zip")
+    assert (total()["total"], total()["final"]) == ("100", "yes")
 
 
 def test_what_was_graded_as_a_folder_or_packed_in_another_way_is_the_same_work(collect, download, tmp_path, total):
@@ -118,10 +134,32 @@ def test_submissions_of_unknown_people_are_named_with_the_students_who_get_0_for
     lines = [("frank", "", "", "missing", 0, "", "", "", ""), ("canvas-555", "", "", "unknown", 1, "", "", "", "x")]
     known = [(name, "", "", "collected", 1, "a.zip", "", 0, "") for name in ("alice", "bob", "another-section")]
     assert school("--collected", write("c.csv", COLUMNS, [*lines, *known])) == 1
-    assert marks(school)["frank"]["total"] == "0"
+    frank = marks(school)["frank"]
+    assert (frank["total"], frank["final"]) == ("0", "no")
+    assert "one of the submissions whose owner is not known may belong to this student" in frank["note"]
     assert (
         "grader: the owner of these submissions in collected.csv is not known: canvas-555; look whether one of them belongs to "
         "frank, marked as handing in nothing\n"
     ) in capsys.readouterr().err
+    school("--collected", write("c.csv", COLUMNS, [*lines, *known]), "--missing-as-zero")
+    assert (marks(school)["frank"]["total"], marks(school)["frank"]["final"]) == ("0", "yes")
+    capsys.readouterr()
     school("--collected", write("c.csv", COLUMNS, known))
-    assert "is not known" not in capsys.readouterr().err.replace("it is not known", "")
+    said = capsys.readouterr().err
+    assert "is not known" not in said.replace("it is not known", "")
+
+
+def test_lines_of_ids_that_the_roster_lacks_are_named_and_refused_if_there_are_no_others(school, write, capsys):
+    """A spreadsheet removes zeros at the beginning."""
+    only = write("roster.csv", "id", [["0123"], ["0124"]])
+    lines = [(i, "", "", "missing", 0, "", "", "", "") for i in ("123", "0124", "125")]
+    assert school("--students", only, "--collected", write("c.csv", COLUMNS, lines)) == 1
+    assert (
+        "grader: these lines of collected.csv count for nobody, because the roster lacks their ids: 123 (did you mean 0123?), "
+        "125\n"
+    ) in capsys.readouterr().err
+    table = write("d.csv", COLUMNS, [(i[1:] if i == "0124" else i, *rest) for i, *rest in lines])
+    written = marks(school)
+    assert school("--students", only, "--collected", table) == 2
+    assert f"expected lines about students of {only} in {table}; got only other ids, such as '123'" in capsys.readouterr().err
+    assert marks(school) == written

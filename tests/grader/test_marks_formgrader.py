@@ -110,6 +110,17 @@ def test_a_score_that_cannot_be_right_and_a_stranger_in_the_gradebook_are_named(
     assert "report-engine of alice: expected a score from 0 to 5; got 50" in said and said.count("\n") == 1
 
 
+def test_a_score_that_was_typed_when_its_item_had_other_points_is_refused(school, course, typed, capsys):
+    typed("alice", "report-engine", 4)
+    rubric = course / "rubric.toml"
+    text = rubric.read_text().replace('[1, "clock, opening', '[0, "clock, opening').replace('[[1, "a sugg', '[[2, "a sugg')
+    rubric.write_text(text)
+    capsys.readouterr()
+    assert school("--gradebook", course / "gradebook.db") == 2
+    said = capsys.readouterr().err
+    assert "report-engine of alice: the score was typed for 5 points, but the item has 4 now" in said and said.count("\n") == 1
+
+
 @pytest.mark.slow
 def test_the_time_of_a_submission_reaches_nbgraders_export(school, course, typed):
     nbgrader(course, "export", "--to=grades.csv")

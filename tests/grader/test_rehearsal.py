@@ -275,7 +275,7 @@ def term(graded_class, made, collection, tmp_path, capsys):
 
     def run(*arguments):
         call = ["marks", run.results, "--students", folder / ROSTER, "--collected", collection / "collected.csv"]
-        call += ["--by-hand", folder / "by_hand.csv", "--overrides", folder / "overrides.csv"]
+        call += ["--by-hand", folder / "by_hand.csv", "--overrides", folder / "overrides.csv", "--missing-as-zero"]
         return main([*map(str, (*call, "--course", folder / "course", "--out", run.marks.parent, *arguments))])
 
     def compare():

@@ -16,9 +16,9 @@ from arena.match.setup import MatchSetup
 from arena.rules import Termination
 from common.harmless_text import markdown_cell
 from grader.__main__ import main
-from grader.assignment import ROOT
+from grader.assignment import ROOT, load_named
 from grader.pipeline.results import FAILED, read_results
-from grader.student import report_draft
+from grader.student import commands, report_draft
 
 MATCH = {
     "plays": 4,
@@ -165,6 +165,16 @@ def test_env_names_the_versions_and_the_compiler(capsys):
     out = capsys.readouterr().out
     for name in ("System", "Processor", "Cores available", "Memory", "Python", "PyTorch", "g++"):
         assert f"\n{name}: " in f"\n{out}"
+
+
+def test_a_lab_has_surroundings_without_a_compiler_and_no_report_to_draft(monkeypatch, capsys):
+    for module in (commands, report_draft):
+        monkeypatch.setattr(module, "load_assignment", lambda: load_named("nogo"))
+    assert main(["env"]) == 0
+    said = capsys.readouterr().out
+    assert "NumPy: " in said and "Compiled by" not in said and "g++" not in said
+    assert main(["report-draft"]) == 2
+    assert "expected an assignment with a report; " in capsys.readouterr().err
 
 
 def test_a_cell_of_markdown_stays_one_cell_whatever_it_holds():

@@ -98,6 +98,15 @@ def tree(folder):
 # -------------------------------------------------------------------------------------------------- what is found
 
 
+def test_submissions_with_the_same_files_are_named_together_and_have_no_page(engines_of_three, compare, tmp_path):
+    one, other, _ = engines_of_three
+    member = shutil.copytree(one, tmp_path / "in" / "member")
+    code, said, rows = compare(one, member, other)
+    assert code == 1 and len(rows) == 3
+    assert "member, one hold the same files: a group, or a copy." in said and "0 pairs with" in said[-1]
+    assert "member, one" in (tmp_path / "out" / INDEX).read_text() and not list((tmp_path / "out").glob("pair-*"))
+
+
 def test_a_disguised_copy_is_found_and_other_engines_are_far_below(engines_of_three, compare):
     code, said, rows = compare(*engines_of_three)
     assert code == 1
@@ -249,7 +258,8 @@ def test_a_page_shows_both_sides_with_links_between_them_and_stands_alone(engine
 def test_hostile_text_stays_text(tmp_path, compare):
     evil = "// </code><script>alert(1)</script> \u202e \x1b[2J\n"
     one = {path: evil + text for path, text in variant("engine-slow-start").items() if path.endswith(".cpp")}
-    folders = [write(tmp_path / name, one) for name in ("=1+cmd|' calc'!A0", "<img src=x>", "\x1b[2J")]
+    names = ("=1+cmd|' calc'!A0", "<img src=x>", "\x1b[2J")
+    folders = [write(tmp_path / name, {**one, "Minimax/own.h": f"// {i}"}) for i, name in enumerate(names)]
     code, said, rows = compare(*folders)
     assert code == 1 and len(rows) == 3
     assert not any("\x1b" in line for line in said)
@@ -345,6 +355,13 @@ def test_a_wrong_call_gets_one_sentence_and_writes_nothing(engines_of_three, tmp
     told = capsys.readouterr().err
     assert words in told and len(told.splitlines()) == 1
     assert tree(tmp_path) == before
+
+
+def test_a_folder_inside_a_submission_that_is_read_is_refused(engines_of_three, capsys):
+    before = tree(engines_of_three[0])
+    assert main(["similarity", *map(str, engines_of_three), "--out", str(engines_of_three[0] / "similar")]) == 2
+    assert f"expected a folder outside {engines_of_three[0]} after --out" in capsys.readouterr().err
+    assert tree(engines_of_three[0]) == before
 
 
 def test_the_library_is_named_where_it_is_not_installed(monkeypatch, engines_of_three, tmp_path, capsys):

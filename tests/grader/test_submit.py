@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
+from grader.pipeline import submission
 from grader.pipeline.handed_out import DIGESTS, digests_of
 from grader.pipeline.submission import read_submission
 from grader.student import submit
@@ -135,6 +136,17 @@ def test_what_the_marker_will_not_see_of_a_report_is_named(folder, tmp_path, cap
         "draft.ipynb has code cells with outputs, which the person who marks will not see: put them into text cells.",
         "draft.ipynb shows report/styled.svg, which contains <style>: the person who marks will not see it. Save it as PNG.",
     ]
+
+
+def test_a_report_beyond_the_limits_is_named_once_and_its_picture_is_not_called_unpacked(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(submission, "MAX_REPORT_BYTES", 100)
+    for name in ("a", "b", "c", "large"):
+        (folder / f"report/{name}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    (folder / "report.md").write_text("![large](report/large.png)")
+    assert submit.main(tmp_path / "judy.zip", folder) == 0
+    (said,) = capsys.readouterr().err.splitlines()
+    names = ", ".join(f"report/{name}.png" for name in ("a", "b", "c", "large"))
+    assert said.startswith(f"Warning: The person who marks will not see {names}, because only ")
 
 
 def test_files_that_lie_deeper_than_the_top_are_not_packed_as_if_they_lay_there(folder, tmp_path):

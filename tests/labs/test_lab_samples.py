@@ -108,7 +108,9 @@ def test_a_student_walks_through_the_kit(lab, tmp_path):
     shutil.copytree(ROOT / "labs" / lab / "reference", folder, dirs_exist_ok=True)
     done = command("check", *LAST.get(lab, ()))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert command("submit").returncode == 0
+    assert command("submit").returncode == command("env").returncode == 0
+    drafted = command("report-draft")
+    assert drafted.returncode == 2 and drafted.stderr.count("\n") == 1
     own, assignment = read_submission(ROOT / "labs" / lab / "reference", load_named(lab)), load_named(lab)
     assert read_submission(folder / "submission.zip", assignment).digest == own.digest, "so it is graded as the reference is"
 

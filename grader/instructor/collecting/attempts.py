@@ -15,7 +15,7 @@ from grader.instructor.collecting.canvas import canvas_order, file_number
 from grader.instructor.collecting.people import CANVAS, GRADESCOPE, MOODLE, Person
 from grader.instructor.gradebook_entries import Student
 
-COLLECTED, MISSING, UNKNOWN, UNCLEAR = "collected", "missing", "unknown", "unclear"
+COLLECTED, MISSING, UNKNOWN, UNCLEAR, DROPPED = "collected", "missing", "unknown", "unclear", "dropped"
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ from pathlib import PurePosixPath
 from common.harmless_text import file_name
 from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.canvas import canvas_order
-from grader.instructor.collecting.downloads import Upload
+from grader.instructor.collecting.downloads import SINGLES, Upload
 from grader.instructor.collecting.expected import Expected
 from grader.instructor.collecting.people import CANVAS, FILES, Match, Person, Roster
 from grader.pipeline.archive_names import is_archive, without_suffix
 
 FEW_S = 60  # a download whose files all lie within this span was packed or copied then
+FEWEST, FEWEST_SINGLES = 3, 2  # files of a download, or files named one by one, that must lie within it
 OWNER_CHARACTERS = 60
 
 
@@ -76,9 +77,10 @@ def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], 
             whose = "the due date" if due.zone else "this machine"
             zones.append(f"{batch}: its times have no time zone; that of {whose} is assumed, UTC{zone[:3]}:{zone[3:5]}.")
         times = [due.local(upload.when) for upload in several if upload.when]
-        if len(times) > 2 and max(times) - min(times) <= timedelta(seconds=FEW_S):
+        fewest = FEWEST_SINGLES if batch == SINGLES else FEWEST
+        if len(times) >= fewest and max(times) - min(times) <= timedelta(seconds=FEW_S):
             useless[batch] = (
-                f"{batch or 'The files of the command line'}: all {len(times)} times lie within a minute, so they say when the "
+                f"{batch or 'The files of the command line'}: the {len(times)} times lie within a minute, so they say when the "
                 "files were packed or copied, and not when they were handed in; they are not used."
             )
     kept = [replace(upload, when=None) if upload.batch in useless and not upload.key else upload for upload in uploads]

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 
 from common.errors import UsageError
-from common.files import write_whole
+from common.files import require_outside, write_whole
 from common.locks import held_folder
 from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.claims import claims_of, joined, with_true_times
@@ -29,7 +29,7 @@ from grader.instructor.collecting.notebooks import SUBMITTED, WARMUP, lay_out
 from grader.instructor.collecting.outcomes import Row, rows_of, table
 from grader.instructor.collecting.people import Pattern, Roster
 from grader.instructor.collecting.record import RECORD, Record, read_record
-from grader.instructor.collecting.times import read_times, take_times
+from grader.instructor.collecting.times import read_times, take_times, withdraw_times
 from grader.instructor.course import COURSE
 from grader.instructor.gradebook_entries import read_roster
 from grader.pipeline.listeners import Announce
@@ -99,6 +99,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
     Raises:
         UsageError: an archive, the roster or the folder cannot be used.
     """
+    require_outside(order.out, order.archives)
     roster = Roster(read_roster(order.roster) if order.roster else None)
     pattern = Pattern(order.pattern) if order.pattern else None
     expected = expected_of(_lab(order, read_record(order.out)), order.course)
@@ -127,6 +128,8 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
             keeper.find_owners(roster)
             keeper.take(joined(claims_of(uploads, roster), expected, due))
             keeper.drop_old_choices()
+        for line in withdraw_times(times, record):
+            announce(line)
         not_used = list(take_times(times, rows_of(record, roster, due), record, due))
         rows = rows_of(record, roster, due)
         keeper.put_submissions({row.id: row.counted for row in rows if row.counted})

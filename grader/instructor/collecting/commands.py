@@ -103,7 +103,7 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="CSV",
         help="students of the course, with a column id, and optionally submission, first_name, last_name, email, canvas_id, "
-        "moodle_id (default: every id that is found is a student)",
+        "moodle_id, dropped (default: every id that is found is a student)",
     )
     collecting.add_argument(
         "--due", type=_due_date, metavar="ISO", help="due date with its time, such as 2026-12-01T23:59+01:00"
@@ -112,7 +112,10 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         "--grace", type=_minutes, metavar="MIN", help="minutes after the due date that still count as in time"
     )
     collecting.add_argument(
-        "--times", type=Path, metavar="CSV", help="id,submitted_at: times that you looked up, where the platform gives none"
+        "--times",
+        type=Path,
+        metavar="CSV",
+        help="id,submitted_at: times that you looked up, where the platform gives none (an empty one withdraws an earlier one)",
     )
     collecting.add_argument(
         "--in-time-first",

@@ -8,13 +8,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from common.harmless_text import csv_cell
-from grader.instructor.collecting.attempts import COLLECTED, MISSING, UNCLEAR, UNKNOWN, Attempt, Decision, Due, decide
+from grader.instructor.collecting.attempts import (
+    COLLECTED,
+    DROPPED,
+    MISSING,
+    UNCLEAR,
+    UNKNOWN,
+    Attempt,
+    Decision,
+    Due,
+    decide,
+)
 from grader.instructor.collecting.people import CANVAS, Roster, letters
 from grader.instructor.collecting.record import Record
 from grader.instructor.gradebook_entries import Student
 
 COLUMNS = ("id", "first_name", "last_name", "outcome", "attempts", "counted", "submitted_at", "late_minutes", "note")
-OUTCOMES = (COLLECTED, MISSING, UNKNOWN, UNCLEAR)
+OUTCOMES = (COLLECTED, MISSING, UNKNOWN, UNCLEAR, DROPPED)
 SHOWN_CHARACTERS = 32
 LATE_BY_CANVAS = "Canvas marks it as late, but does not say by how much"
 
@@ -72,6 +82,11 @@ def rows_of(record: Record, roster: Roster, due: Due) -> list[Row]:
 
 def _of_student(student: Student, record: Record, perhaps: Sequence[Attempt], due: Due) -> Row:
     attempts = record.of(student.id, True)
+    names = student.names
+    first, last = names.get("first_name", ""), names.get("last_name", "")
+    if student.dropped:
+        note = "the roster says that this student dropped the course"
+        return Row(student.id, first, last, DROPPED, len(attempts), None, "", None, (note,))
     chosen = record.chosen.get(student.id, (None, 0))[0]
     decision = decide(student, attempts, due, chosen)
     if perhaps and chosen is None:
@@ -91,8 +106,6 @@ def _of_student(student: Student, record: Record, perhaps: Sequence[Attempt], du
         if due.in_time_first and chosen is None and not due.is_late(counted):
             passed_over = [str(attempt.number) for attempt in attempts if due.is_late(attempt)]
             notes.append(f"late and not counted: attempt {' and '.join(passed_over)}" if passed_over else "")
-    names = student.names
-    first, last = names.get("first_name", ""), names.get("last_name", "")
     said = tuple(note for note in notes if note)
     return Row(student.id, first, last, outcome, len(attempts), counted, when, late, said)
 

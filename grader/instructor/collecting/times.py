@@ -8,7 +8,7 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.near_names import same_but_written_otherwise
-from grader.instructor.collecting.attempts import Due
+from grader.instructor.collecting.attempts import DROPPED, Due
 from grader.instructor.collecting.outcomes import Row
 from grader.instructor.collecting.people import Roster
 from grader.instructor.collecting.record import Record
@@ -28,14 +28,14 @@ def moment(text: str) -> datetime:
     raise ValueError(f"{text} has no time")
 
 
-def read_times(path: Path, roster: Roster, due: Due, announce: Announce) -> dict[str, datetime]:
-    """Read the table: student -> time, with a time zone.
+def read_times(path: Path, roster: Roster, due: Due, announce: Announce) -> dict[str, datetime | None]:
+    """Read the table: student -> time, with a time zone; None, for an empty cell, withdraws an earlier one.
 
     Raises:
-        UsageError: the table cannot be read, or a line names somebody who is not on the roster, repeats another, or has no
-            time.
+        UsageError: the table cannot be read, or a line names somebody who is not on the roster, repeats another, or has
+            something else than a time.
     """
-    times: dict[str, datetime] = {}
+    times: dict[str, datetime | None] = {}
     ids = None if roster.students is None else {student.id for student in roster.students}
     without_zone = 0
     for line in read_rows(path, "times of submissions", (ID, TIME)):
@@ -45,6 +45,9 @@ def read_times(path: Path, roster: Roster, due: Due, announce: Announce) -> dict
             raise UsageError(f"{line.where}: expected an id of the roster; got {student!r}{hint}")
         if student in times:
             raise UsageError(f"{line.where}: the id {student} is listed twice")
+        if not text:
+            times[student] = None
+            continue
         try:
             time = moment(text)
         except ValueError:
@@ -57,10 +60,19 @@ def read_times(path: Path, roster: Roster, due: Due, announce: Announce) -> dict
     return times
 
 
-def take_times(times: Mapping[str, datetime], rows: Sequence[Row], record: Record, due: Due) -> Iterator[str]:
+def withdraw_times(times: Mapping[str, datetime | None], record: Record) -> Iterator[str]:
+    """Take the times of students with None out of the record, and say so of each."""
+    for student, time in times.items():
+        if time is None and student in record.times:
+            yield f"The time of {student} is withdrawn: {record.times.pop(student)[0]}."
+
+
+def take_times(times: Mapping[str, datetime | None], rows: Sequence[Row], record: Record, due: Due) -> Iterator[str]:
     """Keep each time in the record, with the number of the attempt that counts now; say of each other one why not."""
     by_id = {row.id: row for row in rows}
     for student, time in times.items():
+        if time is None or (student in by_id and by_id[student].outcome == DROPPED):
+            continue
         counted = by_id[student].counted if student in by_id else None
         known, number = record.times.get(student, ("", 0))
         if counted is None:

@@ -48,7 +48,10 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     marking.add_argument("--gradebook", type=Path, metavar="FILE", help="nbgrader's gradebook.db, with marks from formgrader")
     marking.add_argument("--overrides", type=Path, metavar="CSV", help="decisions: id,item,points,reason,by")
     marking.add_argument(
-        "--missing-as-zero", action="store_true", help="give 0 to a student without a result, as if nothing was handed in"
+        "--missing-as-zero",
+        action="store_true",
+        help="give 0 to a student without a result, as if nothing was handed in, and let the 0 of a missing student be final "
+        "although the owners of some submissions are not known",
     )
     marking.add_argument(
         "--unknown-as-on-time", action="store_true", help="count a submission whose time is not known as on time"

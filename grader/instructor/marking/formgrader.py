@@ -18,7 +18,8 @@ def read_gradebook_marks(path: Path, assignment: Assignment, items: Items) -> di
     """Return (student, item) -> mark for every score that a person typed; the item is a check or an item of the rubric.
 
     Raises:
-        UsageError: the database is missing or cannot be used, or holds a score for an unknown cell or beyond its points.
+        UsageError: the database is missing or cannot be used, or holds a score for an unknown cell, beyond its points, or
+            typed while the cell had other points.
     """
     if not path.is_file():
         raise UsageError(f"expected nbgrader's gradebook at {path}; there is no such file")
@@ -43,6 +44,11 @@ def read_gradebook_marks(path: Path, assignment: Assignment, items: Items) -> di
 
 
 def _mark(grade: Any, comment: str, where: str, most: Fraction) -> HandMark:
+    if Fraction(str(grade.max_score)) != most:
+        raise UsageError(
+            f"{where}: the score was typed for {grade.max_score:g} points, but the item has {float(most):g} now: restore the "
+            "points of the item"
+        )
     points = None if grade.manual_score is None else Fraction(str(grade.manual_score))
     extra = Fraction(str(grade.extra_credit or 0))
     if points is not None and not 0 <= points <= most:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -12,11 +12,21 @@ from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
 from common.locks import held_folder
+from common.near_names import same_but_written_otherwise
 from grader.assignment import Assignment, load_named
-from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
+from grader.instructor.gradebook_entries import (
+    GradebookEntry,
+    Student,
+    enrolled_and_dropped,
+    find_results,
+    on_dropped,
+    read_entry,
+    read_roster,
+    refusal_of,
+)
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
-from grader.instructor.marking.graded_attempt import ANOTHER, NONE, graded_attempt
+from grader.instructor.marking.graded_attempt import ANOTHER, NONE, OTHER_REPORT, graded_attempt
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.journal import APPLIED, CHANGED, JOURNAL, WITHDRAWN, read_journal, update_journal
 from grader.instructor.marking.schemes import load_scheme
@@ -28,6 +38,11 @@ from grader.instructor.notebook import load_rubric
 
 Given = TypeVar("Given", HandMark, Override)
 NOT_THE_GRADED_ONE = "the attempt that counts now is not the one that was graded: grade again"
+NOT_THE_GRADED_REPORT = (
+    "the attempt that counts now has another report than the graded one: grade again, which keeps the points of the programs, "
+    "and mark that report"
+)
+OUTDATED = {ANOTHER: NOT_THE_GRADED_ONE, OTHER_REPORT: NOT_THE_GRADED_REPORT}
 NO_ATTEMPT = "the graded files are those of no collected attempt: grade again, unless a person repaired them"
 
 
@@ -70,35 +85,39 @@ def main(options: MarksOptions) -> int:
     assignment = load_named(options.lab)
     scheme = load_scheme(options.scheme, options.course, assignment)
     items = Items.of(scheme, assignment, load_rubric(assignment, options.course))
-    roster = read_roster(options.students)
+    known = read_roster(options.students)
+    roster, dropped = enrolled_and_dropped(known)
     if not roster:
         raise UsageError(f"expected at least one student in the roster {options.students}; got none")
     if absent := [path for path in options.results if not path.exists()]:
         raise UsageError(f"expected results at {absent[0]}; there is no such file or folder")
-    ids = {student.id: student for student in roster}
-    collected = read_collected(options.collected, ids, options.lab) if options.collected else Collected({}, ())
+    ids = {student.id for student in known}
+    collected = read_collected(options.collected, ids, options.lab) if options.collected else Collected({}, (), ())
+    _require_the_same_ids(collected, options)
     by_hand = _by_student(read_hand_marks(options.by_hand, ids, items.most) if options.by_hand else {})
     overrides = _by_student(read_overrides(options.overrides, ids, items.most | items.parts) if options.overrides else {})
     typed = _by_student(read_gradebook_marks(options.gradebook, assignment, items) if options.gradebook else {})
-    program = _read_program(options.results, roster, assignment)
+    program = _read_program(find_results(options.results, dropped), roster, assignment)
     attempts = _graded_attempts(options, collected, program, assignment)
     lines = []
     for student in roster:
         i = student.id
         sources = Sources(
             entry=program.entries.get(i),
-            unreadable=program.unreadable.get(i) or (NOT_THE_GRADED_ONE if attempts.get(i) == ANOTHER else ""),
+            unreadable=program.unreadable.get(i) or OUTDATED.get(attempts.get(i, ""), ""),
             remark=NO_ATTEMPT if attempts.get(i) == NONE else "",
             handed=collected.students.get(i),
             by_hand=by_hand.get(i, {}),
             formgrader=typed.get(i, {}),
             overrides=overrides.get(i, {}),
+            unknown_owners=bool(collected.unknown),
         )
         standing = standing_of(sources, items, options.policy)
         lines.append(StudentMarks(student, standing, total_of(standing, items)))
-    if scheme.choice:
-        print(on_screen(scheme.choice))
-    strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
+    for sentence in (*filter(None, [scheme.choice]), *on_dropped(dropped)):
+        print(on_screen(sentence))
+    strangers = list(_not_on_the_roster(collected, ids))
+    strangers += [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
     versions = list(of_two_versions(program.entries, assignment))
     with held_folder(options.out, by="call of `marks`"):
         _write(options, lines, items, assignment)
@@ -114,7 +133,7 @@ def _by_student(given: Mapping[tuple[str, str], Given]) -> dict[str, dict[str, G
     return students
 
 
-def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: Assignment) -> _Program:
+def _read_program(results: Sequence[Path], roster: Sequence[Student], assignment: Assignment) -> _Program:
     """Read the results of a class; raise UsageError if a student has several."""
     entries: dict[str, GradebookEntry] = {}
     unreadable: dict[str, str] = {}
@@ -122,7 +141,7 @@ def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: 
     # A collected archive is named by the student's id, one that was graded as it came by the roster's column `submission`.
     by_name = {student.id: student for student in roster} | {student.submission: student for student in roster}
     unclear = {student.id for student in roster if by_name[student.id] != student}
-    for path in find_results(paths):
+    for path in results:
         student = by_name.get(path.resolve().parent.name)
         refusal = refusal_of(path.parent)
         try:
@@ -165,6 +184,22 @@ def _graded_attempts(options: MarksOptions, collected: Collected, program: _Prog
         for student, handed in collected.students.items()
         if (entry := program.entries.get(student))
     }
+
+
+def _require_the_same_ids(collected: Collected, options: MarksOptions) -> None:
+    """Raise a UsageError if no line of collected.csv is about a student of the roster."""
+    if collected.strangers and not collected.students:
+        raise UsageError(
+            f"expected lines about students of {options.students} in {options.collected}; got only other ids, such as "
+            f"{collected.strangers[0]!r}: collect again if a spreadsheet changed the ids"
+        )
+
+
+def _not_on_the_roster(collected: Collected, ids: Collection[str]) -> Iterator[str]:
+    """Yield a sentence about the lines of collected.csv that are about nobody on the roster."""
+    if collected.strangers:
+        names = ", ".join(f"{name}{same_but_written_otherwise(name, ids)}" for name in collected.strangers)
+        yield f"these lines of collected.csv count for nobody, because the roster lacks their ids: {names}"
 
 
 def _unknown(collected: Collected, lines: Sequence[StudentMarks]) -> Iterator[str]:

@@ -28,6 +28,7 @@ class Sources:
         entry: the result of the programs; None if there is none.
         unreadable: why there is no result that can be used; empty if nothing says so.
         remark: what has to be known about the result, even if it counts; empty if nothing has.
+        unknown_owners: whether submissions were collected of which nobody knows the owner.
         handed: the line of collected.csv; None without one.
         by_hand: item -> mark, from the CSV file.
         formgrader: item -> mark, from nbgrader's gradebook.
@@ -41,6 +42,7 @@ class Sources:
     formgrader: dict[str, HandMark]
     overrides: dict[str, Override]
     remark: str = ""
+    unknown_owners: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Standing:
         no_result: why there are no program points; empty if there are some.
         doubts: reasons why no total can be final, whatever the points.
         remarks: phrases that stay true of a final total.
-        warning: a sentence about the profile of the result, empty if it is the one that counts.
+        warning: why the total is not final although nothing is lacking; empty if it is.
         late_minutes: None if it is not known or does not apply.
     """
 
@@ -144,6 +146,8 @@ def _look_at_what_was_handed_in(standing: Standing, sources: Sources, policy: Po
     if (nothing or (handed is None and policy.missing_as_zero)) and not sources.unreadable and not standing.doubts:
         standing.handed_in = False
         standing.remarks.append("nothing was handed in" if nothing else "no result, counted as nothing handed in")
+        if sources.unknown_owners and not policy.missing_as_zero:
+            standing.warning = "one of the submissions whose owner is not known may belong to this student"
     standing.no_result = sources.unreadable or (
         "something was handed in, but there is no result" if handed and handed.outcome == COLLECTED else "there is no result"
     )

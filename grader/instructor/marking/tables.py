@@ -79,10 +79,12 @@ class Collected:
     Attributes:
         students: the students of the roster.
         unknown: the names of submissions whose owner is not known.
+        strangers: the ids of other lines, which the roster lacks.
     """
 
     students: dict[str, Handed]
     unknown: tuple[str, ...]
+    strangers: tuple[str, ...]
 
 
 def read_rows(path: Path, what: str, columns: Sequence[str], optional: Sequence[str] = ()) -> list[Row]:
@@ -159,11 +161,12 @@ def read_collected(path: Path, students: Collection[str], lab: str = "") -> Coll
         require_lab(record, lab, "--collected", path)
     columns = ("id", "first_name", "last_name", "outcome", "attempts", "counted", "submitted_at", LATE_MINUTES, "note")
     found: dict[str, Handed] = {}
-    unknown = []
+    unknown: list[str] = []
+    strangers: list[str] = []
     for row in read_rows(path, "the table collected.csv", columns):
         student, outcome = row.cells["id"], row.cells["outcome"]
         if student not in students:
-            unknown += [student] if outcome == UNKNOWN else []
+            (unknown if outcome == UNKNOWN else strangers).append(student)
             continue
         if student in found:
             raise UsageError(f"{row.where}: the id {student} is listed twice")
@@ -175,7 +178,7 @@ def read_collected(path: Path, students: Collection[str], lab: str = "") -> Coll
         submitted = _time(row, "submitted_at")
         marked_late = LATE_BY_CANVAS in row.cells["note"]
         found[student] = Handed(outcome, attempts, submitted, int(late) if late else None, row.cells["counted"], marked_late)
-    return Collected(found, tuple(unknown))
+    return Collected(found, tuple(unknown), tuple(strangers))
 
 
 def _time(row: Row, column: str) -> datetime | None:

@@ -81,7 +81,7 @@ def _steps(out: Path) -> Iterator[str]:
         yield f"gradebook {results} --students {roster} --collected {collected} --course {course}"
     yield (
         f"marks {results} --students {roster} --collected {collected} --by-hand {path(BY_HAND)} --overrides {path(OVERRIDES)} "
-        f"--course {course} --out {path(MARKS_FOLDER)}"
+        f"--missing-as-zero --course {course} --out {path(MARKS_FOLDER)}"
     )
     yield f"check-rehearsal {results} {path()}"
     if find_spec("copydetect"):

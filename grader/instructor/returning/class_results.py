@@ -9,7 +9,14 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.assignment import Assignment
-from grader.instructor.gradebook_entries import find_results, read_finished, read_roster, refusal_of
+from grader.instructor.gradebook_entries import (
+    Student,
+    enrolled_and_dropped,
+    find_results,
+    read_finished,
+    read_roster,
+    refusal_of,
+)
 from grader.pipeline.results import Results
 
 FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/:;,]+/)+")
@@ -32,11 +39,13 @@ class ClassResults:
         by_student: id -> results, for each submission that was graded.
         refused: id -> the reason, for each student whose latest archive was refused.
         problems: a sentence for each result that cannot be used.
+        dropped: students whose results are left out.
     """
 
     by_student: Mapping[str, StudentResults]
     refused: Mapping[str, str]
     problems: tuple[str, ...]
+    dropped: tuple[Student, ...] = ()
 
 
 def read_class(paths: Sequence[Path], roster: Path | None, assignment: Assignment) -> ClassResults:
@@ -50,12 +59,13 @@ def read_class(paths: Sequence[Path], roster: Path | None, assignment: Assignmen
     """
     if absent := [str(path) for path in paths if not path.exists()]:
         raise UsageError(f"expected results.json, its folder, or a folder of such folders at {absent[0]}; nothing is there")
-    owners = {student.submission: student.id for student in read_roster(roster)} if roster else {}
+    students, dropped = enrolled_and_dropped(read_roster(roster) if roster else ())
+    owners = {student.submission: student.id for student in students}
     unclear = {name for name, owner in owners.items() if name != owner and name in owners.values()}
     found: dict[str, StudentResults] = {}
     refused: dict[str, str] = {}
     problems: list[str] = []
-    for path in find_results(paths):
+    for path in find_results(paths, dropped):
         folder = path.parent.resolve()
         if folder.name in unclear:
             problems.append(
@@ -73,4 +83,4 @@ def read_class(paths: Sequence[Path], roster: Path | None, assignment: Assignmen
                 found[student] = StudentResults(folder, read_finished(path, assignment))
         except UsageError as error:
             problems.append(str(error))
-    return ClassResults(found, refused, tuple(problems))
+    return ClassResults(found, refused, tuple(problems), dropped)

@@ -64,7 +64,7 @@ class Mistake:
     Attributes:
         example: one of the messages, without anything that leads to a student.
         checks: titles of the checks that gave it.
-        submissions: number of submissions that got it.
+        submissions: number of different submissions that got it.
     """
 
     example: str
@@ -95,7 +95,7 @@ class ClassSummary:
         points: the program points of the submissions that were graded completely.
         totals: the totals of the submissions that have one.
         open_totals: number of these totals that are not final.
-        rare_mistakes: number of messages that fewer than LEAST_SUBMISSIONS submissions got.
+        rare_mistakes: number of messages that fewer than LEAST_SUBMISSIONS different submissions got.
         has_match: whether the assignment has a match against an opponent.
     """
 
@@ -136,7 +136,10 @@ def summarise(
     waiting = sum(bool(one.could_not_grade) for one in results)
     refused = sum(i in found.refused for i in ids)
     mistakes, rare = _mistakes(results, anonymiser)
-    scores = [score for i, label in labels.items() if (score := match_score(found.by_student[i].results, label))]
+    scores: dict[str, MatchScore] = {}
+    for i, label in labels.items():
+        if label not in scores and (score := match_score(found.by_student[i].results, label)):
+            scores[label] = score
     return ClassSummary(
         title=assignment.title,
         students=len(rows),
@@ -153,7 +156,7 @@ def summarise(
         items=_difficulties(results, graded, assignment, items),
         mistakes=mistakes,
         rare_mistakes=rare,
-        leaderboard=tuple(scores),
+        leaderboard=tuple(scores.values()),
         has_match=bool(assignment.long_checks.get("match")),
     )
 
@@ -161,13 +164,15 @@ def summarise(
 def engine_labels(found: ClassResults, ids: Sequence[str]) -> dict[str, str]:
     """Return id -> pseudonym (`engine 1`, ...) for each student with a graded match, the highest score first.
 
-    Ties are broken by the digest of the submitted files, which does not depend on names.
+    Ties are broken by the digest of the submitted files, which does not depend on names. Students who handed in the same files,
+    as a group does, have one engine, with the best of their scores.
     """
     scored = []
     for student in ids:
         if student in found.by_student and (score := match_score(found.by_student[student].results, "")):
             scored.append((-score.rate, -score.low, found.by_student[student].results.digest, student))
-    return {student: f"engine {place}" for place, (*_, student) in enumerate(sorted(scored), 1)}
+    label_of: dict[str, str] = {}
+    return {student: label_of.setdefault(digest, f"engine {len(label_of) + 1}") for *_, digest, student in sorted(scored)}
 
 
 def match_score(results: Results, label: str) -> MatchScore | None:
@@ -231,14 +236,14 @@ def _mistakes(results: Sequence[Results], anonymiser: Anonymiser) -> tuple[tuple
     """Return the messages that most submissions got, and the number of messages that too few got to be shown."""
     examples: dict[str, set[str]] = {}
     checks: dict[str, dict[str, None]] = {}
-    submissions: dict[str, set[int]] = {}
-    for number, one in enumerate(results):
+    submissions: dict[str, set[str]] = {}  # by the digest of their files, which the members of a group share
+    for one in results:
         for verdict in filter(_is_mistake, one.program):
             example = anonymiser.sentence(verdict.message)
             pattern = pattern_of(example)
             examples.setdefault(pattern, set()).add(example)
             checks.setdefault(pattern, {})[verdict.title] = None
-            submissions.setdefault(pattern, set()).add(number)
+            submissions.setdefault(pattern, set()).add(one.digest)
     found = [
         Mistake(min(examples[pattern], key=lambda text: (len(text), text)), tuple(checks[pattern]), len(submissions[pattern]))
         for pattern in examples

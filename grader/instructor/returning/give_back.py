@@ -10,6 +10,7 @@ from common.errors import UsageError
 from grader.assignment import Assignment, load_named
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor.collecting.record import Record, read_record, require_lab
+from grader.instructor.gradebook_entries import on_dropped
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import SCHEME, SCHEMES, load_scheme
 from grader.instructor.notebook import load_rubric
@@ -92,6 +93,8 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     ids = [row.id for row in rows]
     _require_other_folders(order, ids, found)
     labels = engine_labels(found, ids)
+    for sentence in on_dropped(found.dropped):
+        announce(sentence)
     for sentence in found.problems:
         complain(f"{sentence}; it is left out")
     record = _record_of(order.collection, order.lab) if order.collection else None

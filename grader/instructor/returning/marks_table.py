@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,13 @@ from common.csv_tables import listed, read_table
 from common.errors import UsageError
 from common.harmless_text import from_csv_cell, on_screen
 from grader.instructor.gradebook_entries import require_student_id
-from grader.instructor.marking.schemes import FINAL, NO, OUTCOME
+from grader.instructor.marking.schemes import FINAL, LATE_MINUTES, NO, OUTCOME
+from grader.instructor.marking.tables import TOTAL
 
 ID = "id"
 NAMES = ("first_name", "last_name")
+NUMBERS = (LATE_MINUTES, "above_cap", "penalty", "rounding", TOTAL)
+WITH_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ def read_marks(path: Path) -> tuple[MarksRow, ...]:
     """Read the lines of a marks.csv.
 
     Raises:
-        UsageError: the file cannot be read, a line is too long or too short, or an id is missing, unusable or listed twice.
+        UsageError: the file cannot be read, a line is too long or too short, an id is missing, unusable or listed twice, or a
+            number has a decimal comma.
     """
     names, lines = read_table(path, "the marks that python -m grader marks writes")
     header = [from_csv_cell(name).strip() for name in names]
@@ -78,10 +83,19 @@ def read_marks(path: Path) -> tuple[MarksRow, ...]:
             raise UsageError(f"{where}: expected {len(header)} cells; got {len(line)}")
         row = _row(dict(zip(header, (from_csv_cell(cell).strip() for cell in line), strict=True)))
         require_student_id(row.id, where)
+        _require_points(row, where)
         if any(known.id == row.id for known in rows):
             raise UsageError(f"{where}: the id {row.id} is listed twice")
         rows.append(row)
     return tuple(rows)
+
+
+def _require_points(row: MarksRow, where: str) -> None:
+    """Raise a UsageError if a spreadsheet saved a number with a decimal comma."""
+    for column, cell in (*row.items, *((column, row.remarks[column]) for column in NUMBERS)):
+        if WITH_COMMA.fullmatch(cell):
+            point = cell.replace(",", ".")
+            raise UsageError(f"{where}: expected a number with a decimal point for {column}, such as {point}; got {cell!r}")
 
 
 def _row(cells: dict[str, str]) -> MarksRow:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UsageError
+from common.files import require_outside
 from grader.arguments import add_lab, at_least_one
 from grader.assignment import load_named
 from grader.instructor.similarity.comparison import library
@@ -32,6 +33,7 @@ def share(text: str) -> float:
 def similarity_command(options: argparse.Namespace) -> int:
     """Compare the submissions; return 1 if a person has to look at a pair or at what cannot be compared, else 0."""
     library()
+    require_outside(options.out, (*options.submissions, *options.earlier, *options.handed_out))
     assignment, screen = load_named(options.lab), Screen()
     least = assignment.likeness.pair if options.least is None else options.least
     handed_out = read_handed_out(options.handed_out, assignment)
@@ -51,6 +53,8 @@ def similarity_command(options: argparse.Namespace) -> int:
     study.left_out[:0] = reading.left_out
     shown = write_pages(study, works, options.out, least, options.pages)
     write_jplag(works, handed_out, options.out)
+    for labels in study.same:
+        screen(f"{', '.join(labels)} hold the same files: a group, or a copy.")
     found = study.above(least)
     for pair in found[:shown]:
         first, second = pair.common.shares
@@ -62,7 +66,7 @@ def similarity_command(options: argparse.Namespace) -> int:
         f"{len(works)} submissions, {pairs} with at least {least:.0%} in common apart from handed-out code. A share is not "
         f"proof and changes no mark: read both sides. See {options.out / INDEX} and {options.out / TABLE}."
     )
-    return 1 if found or any(one.by_hand for one in study.left_out) else 0
+    return 1 if found or study.same or any(one.by_hand for one in study.left_out) else 0
 
 
 def add_commands(commands: Any) -> None:

@@ -23,6 +23,7 @@ class Pair:
         first: the label of a submission of this year.
         second: the label of another one, of this year or an earlier one.
         earlier: whether the second one is from an earlier year.
+        same: whether both are of this year and hold the same files, as those of two members of a group do.
     """
 
     first: str
@@ -30,6 +31,7 @@ class Pair:
     part: str
     earlier: bool
     common: Common
+    same: bool = False
 
     @property
     def share(self) -> float:
@@ -44,18 +46,20 @@ class Study:
     Attributes:
         parts: what was compared of each submission.
         pairs: every pair that was compared, the largest share first.
+        same: labels of submissions of this year that hold the same files.
         prints: label -> part -> what was compared.
         left_out: what was not compared.
     """
 
     parts: tuple[str, ...]
     pairs: list[Pair] = field(default_factory=list)
+    same: list[tuple[str, ...]] = field(default_factory=list)
     prints: dict[str, dict[str, Prints]] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def above(self, least: float) -> list[Pair]:
-        """Return the pairs with at least this share."""
-        return [pair for pair in self.pairs if pair.share >= least]
+        """Return the pairs with at least this share, without those that hold the same files."""
+        return [pair for pair in self.pairs if pair.share >= least and not pair.same]
 
 
 def joined(files: Mapping[str, str]) -> str:
@@ -84,13 +88,23 @@ def compare_all(
     for work in _with_estimate(works, "splitting into tokens", announce):
         study.prints[work.label] = dict(_prints_of(work, given, study.left_out))
     pairs = [(one, other) for one, other in combinations(works, 2) if not one.earlier]
+    study.same = _same_files(work for work in works if study.prints[work.label] and not work.earlier)
     for one, other in _with_estimate(pairs, "comparing pair", announce):
+        same = not other.earlier and one.sources == other.sources
         for part in parts:
             prints = study.prints[one.label].get(part), study.prints[other.label].get(part)
             if prints[0] is not None and prints[1] is not None:
-                study.pairs.append(Pair(one.label, other.label, part, other.earlier, prints[0].common(prints[1])))
+                study.pairs.append(Pair(one.label, other.label, part, other.earlier, prints[0].common(prints[1]), same))
     study.pairs.sort(key=lambda pair: (-pair.share, pair.part, pair.first, pair.second))
     return study
+
+
+def _same_files(works: Iterable[Work]) -> list[tuple[str, ...]]:
+    """Return the labels of submissions that hold the same files."""
+    labels: dict[tuple[tuple[str, bytes], ...], list[str]] = {}
+    for work in works:
+        labels.setdefault(tuple(work.sources.items()), []).append(work.label)
+    return [tuple(several) for several in labels.values() if len(several) > 1]
 
 
 def _prints_of(work: Work, given: Mapping[str, set[int]], left_out: list[LeftOut]) -> Iterator[tuple[str, Prints]]:
