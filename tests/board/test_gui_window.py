@@ -34,6 +34,7 @@ from Board.window.layout import lay_out  # noqa: E402
 from Board.window.panel import second_column  # noqa: E402
 from Board.window.scene import Overlay, button_rows  # noqa: E402
 from Board.window.window import KEYS, Window  # noqa: E402
+from common.player_faults import PlayerFault  # noqa: E402
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ def test_while_a_player_thinks_a_move_is_taken_back_and_the_window_goes_on(open_
 
 
 def test_a_player_that_dies_says_so_and_a_new_game_is_possible(open_window):
-    window = open_window(new_session(None, Scripted([RuntimeError("exited with\nexit code 3"), 0])))
+    window = open_window(new_session(None, Scripted([PlayerFault("exited with\nexit code 3"), 0])))
     click(window, 1, 1)
     frames_until(window, lambda: window.session.trouble is not None)
     frames_until(window)
