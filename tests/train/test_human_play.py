@@ -22,6 +22,7 @@ from common.errors import UsageError
 from grader.judge.support.drawn_weights import random_weights
 from grader.pipeline.go_on import go_on
 from human_play import board_of_weights
+from training.loop.kept_networks import BestNetwork, Strength
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = [f"{h},{w}" for h in range(3) for w in range(3)]
@@ -162,6 +163,19 @@ def test_the_board_is_the_one_on_which_the_network_was_trained(tmp_path):
             board_of_weights(own)
     (tmp_path / "config.json").write_text('{"board_width": 3, "board_height": 4, "n_in_row": 3}')
     assert board_of_weights(own) == (3, 4, 3)
+
+
+def test_the_given_networks_are_played_on_their_own_boards_in_a_workspace_too(workspace):
+    assert board_of_weights(workspace / "model" / "5_5_4.model") == (5, 5, 4)
+
+
+def test_the_best_network_of_a_training_is_played_with_as_many_in_a_row_as_it_learnt(tmp_path):
+    best = BestNetwork(str(tmp_path / "best_policy.model"), "a run")
+    values = {"games": 50, "passed": 0, "losing_lines": -1, "verified": False, "win_ratio": 0.5, "opponent_playouts": 25}
+    best.save(lambda path: save_weights(path, 6, 6, 1), Strength(board=(6, 6, 4), **values))
+    assert board_of_weights(tmp_path / "best_policy.model") == (6, 6, 4)
+    (tmp_path / "best_policy.toml").write_text("saving = true\n")
+    assert board_of_weights(tmp_path / "best_policy.model") == (6, 6, 5)
 
 
 def test_a_network_for_any_game_is_no_alpha_zero_of_the_handout_and_plays_as_gumbel(call):
