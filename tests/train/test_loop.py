@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from common.errors import UsageError
+from common.unwritten import broken_student_file
 from grader.judge.support.drawn_weights import random_weights
 from training.loop.curves import COLUMNS, LearningCurves, picture_of
 from training.loop.estimate import TICTACTOE_ENDS, Ends, Span, ends_of, span_in_words
@@ -435,6 +436,20 @@ def test_a_stub_that_is_no_python_is_named_with_its_line(own_folder, program):
     done = subprocess.run([sys.executable, *program], cwd=own_folder, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert ": AlphaZero/mcts_alphaZero.py is not valid Python in line 1 (" in done.stderr and "def broken(:" in done.stderr
+
+
+@USES_OF_THE_STUBS
+def test_a_stub_that_was_saved_as_utf_16_is_named(own_folder, program):
+    stub = own_folder / "AlphaZero/mcts_alphaZero.py"
+    stub.write_text(stub.read_text(), encoding="utf-16")
+    done = subprocess.run([sys.executable, *program], cwd=own_folder, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert ": AlphaZero/mcts_alphaZero.py contains null bytes, as a file in UTF-16 does: save it as UTF-8." in done.stderr
+
+
+@pytest.mark.parametrize("error", [SyntaxError("from no file"), SyntaxError("x", ("<string>", 1, 1, "y"))])
+def test_a_syntax_error_elsewhere_is_none_of_a_stub(error):
+    assert broken_student_file(error) == ""
 
 
 @pytest.mark.parametrize(
