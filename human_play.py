@@ -28,6 +28,7 @@ from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED, expect_packages
 from common.student_network import load_network
+from common.typed import half_width, integer
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_sizes, read_weights, stated_board
 from Minimax.search_wrapper import EngineError, EnginePlayer
@@ -65,9 +66,9 @@ def parse_moves(text, game):
     In Gomoku, the fourth one may be `swap`.
     """
     last = game.pass_action or game.width * game.height - 1
-    words = re.sub(r"[\[\],]", " ", text).split()
+    words = re.sub(r"[\[\],]", " ", half_width(text)).split()
     try:
-        actions = [word if word == SWAP else int(word) for word in words or [text]]
+        actions = [word if word == SWAP else integer(word) for word in words or [text]]
         expect_legal(actions, game)
     except ValueError:
         swap = ", or swap as the fourth" if game.in_place_of_a_stone == SWAP else ""

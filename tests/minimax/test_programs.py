@@ -154,7 +154,7 @@ def test_a_human_is_asked_again_and_may_leave(engines):
 
 
 def test_two_humans_can_swap():
-    done = run("judge.py", "human", "human", stdin="7 7\n8 8\n9 9\nswap\n1 1\n")
+    done = run("judge.py", "human", "human", stdin="７ ７\n8 8\n9 9\nswap\n1 1\n")
     assert "every stone changes colour and black (X) is to move again" in done.stdout
     assert "black (X) human: 1 1" in done.stdout
 

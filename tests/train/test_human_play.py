@@ -195,7 +195,7 @@ def test_another_board_size_can_be_played(call):
 # ------------------------------------------------------------------------------------------------------- input
 
 
-@pytest.mark.parametrize("line", ["", "nonsense", "1", "1,1,1", "3,0", "0,3", "-1,0", "1.0,1", "h,w"])
+@pytest.mark.parametrize("line", ["", "nonsense", "1", "1,1,1", "3,0", "0,3", "-1,0", "1.0,1", "1_0,1", "h,w"])
 def test_after_an_invalid_line_the_move_is_requested_again(call, line):
     code, out, err = call(*MCTS, stdin=f"{line}\n1,1\n")
     assert (code, err) == (0, "")
@@ -203,6 +203,15 @@ def test_after_an_invalid_line_the_move_is_requested_again(call, line):
     if line in ("3,0", "0,3", "-1,0"):
         sentence = "That is not a point of the 3x3 board"
     assert sentence in out and " 1  . [X] . " in out
+
+
+def test_what_a_chinese_input_method_types_is_understood(call):
+    people = ("human_play.py", "--terminal", "--black", "human", "--white", "human", "--board", "9x9x5", "--language", "en")
+    code, out, err = call(*people, "--position", "[1，2]", stdin="７，７\n？\nｕ\nｏ\u3000棋谱（一）.sgf\nｑ\n")
+    assert (code, err) == (0, "") and " 7  .  .  .  .  .  .  . [X] . " in out and "h,w places a stone" in out
+    assert out.count("棋谱（一）.sgf") == 2, "the name of a file is left as it was typed"
+    code, out, err = call(*people[:6], "--game", "nogo", stdin="ｅ５\nq\n")
+    assert (code, err) == (0, "") and out.count("[X]") == 1
 
 
 def test_moves_are_taken_back_hints_given_and_games_saved_in_the_terminal(call, tmp_path):
