@@ -219,6 +219,13 @@ def test_while_a_player_thinks_a_move_is_taken_back_and_the_window_goes_on(open_
     frames_until(window, lambda: not any(thread.name == "search" for thread in threading.enumerate()))
 
 
+def test_letters_are_keys_and_no_text_for_an_input_method(open_window, monkeypatch):
+    stopped, stop = [], pygame.key.stop_text_input
+    monkeypatch.setattr(pygame.key, "stop_text_input", lambda: stopped.append(pygame.display.get_surface()) or stop())
+    window = open_window(new_session(None, None))
+    assert stopped == [window.screen], "text input begins with the window"
+
+
 def test_a_player_that_dies_says_so_and_a_new_game_is_possible(open_window):
     window = open_window(new_session(None, Scripted([PlayerFault("exited with\nexit code 3"), 0])))
     click(window, 1, 1)
