@@ -263,7 +263,9 @@ def policy_of(net, sizes, chosen, options, name):
     backend = chosen.backend or options.backend
     try:
         from training.single_game import FoldedPolicy
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if not lacks(error, "training"):
+            raise
         if backend != "auto":
             raise UsageError(
                 f"expected all of training/ for --backend {backend}; this kit does not contain it: leave --backend out"
@@ -277,6 +279,11 @@ def policy_of(net, sizes, chosen, options, name):
         return net.policy_value_fn
     say_how_computed(name, policy.description)
     return policy
+
+
+def lacks(error, folder):
+    """Return whether an import failed because a module of a folder of this tree is missing, and not another package."""
+    return (error.name or "").partition(".")[0] == folder
 
 
 def say_how_computed(name, description):
@@ -297,7 +304,9 @@ def game_of(options):
     asked = BoardGame(options.game, parse_board(options.board or "9x9"), komi)
     try:
         from games.for_people import game_for_people
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if not lacks(error, "games"):
+            raise
         raise UsageError(f"expected the folder games/ for --game {options.game}; this kit does not contain it") from None
     return game_for_people(asked.name, asked.size, asked.komi), BoardOffer(asked.size, asked.komi)
 
@@ -323,7 +332,9 @@ def run_player(game, side, options):
 
         from training.matches import make_agent
         from training.single_game import AgentPlayer
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if not lacks(error, "training"):
+            raise
         raise UsageError(f"expected all of training/ for {side}; this kit does not contain it") from None
     wants_cuda(options.device)  # refuses a GPU that there is not
     name = f"{side.partition(':')[0]} {Path(weights_of(side)).stem}"
