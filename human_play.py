@@ -17,6 +17,7 @@ import re
 import sys
 import threading
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -261,16 +262,14 @@ def policy_of(net, sizes, chosen, options, name):
         UsageError: the player or the options ask for a backend that is not available.
     """
     backend = chosen.backend or options.backend
-    try:
-        from training.single_game import FoldedPolicy
-    except ModuleNotFoundError as error:
-        if not lacks(error, "training"):
-            raise
+    if find_spec("training.single_game") is None:
         if backend != "auto":
             raise UsageError(
                 f"expected all of training/ for --backend {backend}; this kit does not contain it: leave --backend out"
-            ) from None
+            )
         return net.policy_value_fn
+    from training.single_game import FoldedPolicy
+
     try:
         policy = FoldedPolicy(net, sizes[0], sizes[1], backend=backend, device=options.device, weights=chosen.model)
     except ValueError as error:
@@ -279,11 +278,6 @@ def policy_of(net, sizes, chosen, options, name):
         return net.policy_value_fn
     say_how_computed(name, policy.description)
     return policy
-
-
-def lacks(error, folder):
-    """Return whether an import failed because a module of a folder of this tree is missing, and not another package."""
-    return (error.name or "").partition(".")[0] == folder
 
 
 def say_how_computed(name, description):
@@ -302,12 +296,10 @@ def game_of(options):
 
     komi = USUAL_KOMI if options.komi is None and options.game == "go" else options.komi
     asked = BoardGame(options.game, parse_board(options.board or "9x9"), komi)
-    try:
-        from games.for_people import game_for_people
-    except ModuleNotFoundError as error:
-        if not lacks(error, "games"):
-            raise
-        raise UsageError(f"expected the folder games/ for --game {options.game}; this kit does not contain it") from None
+    if find_spec("games") is None:
+        raise UsageError(f"expected the folder games/ for --game {options.game}; this kit does not contain it")
+    from games.for_people import game_for_people
+
     return game_for_people(asked.name, asked.size, asked.komi), BoardOffer(asked.size, asked.komi)
 
 
@@ -327,15 +319,13 @@ def make_player_of(game, offer, side, options):
 
 def run_player(game, side, options):
     """Return (name, player, None) of a network of a run, with a search of training/."""
-    try:
-        import numpy as np
+    if find_spec("training.matches") is None:
+        raise UsageError(f"expected all of training/ for {side}; this kit does not contain it")
+    import numpy as np
 
-        from training.matches import make_agent
-        from training.single_game import AgentPlayer
-    except ModuleNotFoundError as error:
-        if not lacks(error, "training"):
-            raise
-        raise UsageError(f"expected all of training/ for {side}; this kit does not contain it") from None
+    from training.matches import make_agent
+    from training.single_game import AgentPlayer
+
     wants_cuda(options.device)  # refuses a GPU that there is not
     name = f"{side.partition(':')[0]} {Path(weights_of(side)).stem}"
     agent = make_agent(side, game.rules, 1, np.random.default_rng(), options.backend, options.device)

@@ -63,7 +63,7 @@ def test_what_a_game_of_people_or_networks_needs_is_named_if_it_is_missing(optio
 
 
 def test_a_kit_without_the_searches_for_networks_of_runs_says_so():
-    done = human_play_without("training", *NETWORK)
+    done = human_play_without("training.matches", *NETWORK)
     assert done.returncode == 2 and done.stderr.endswith("; this kit does not contain it\n")
 
 
