@@ -127,7 +127,7 @@ fit: $(VENV)/run.stamp build/teacher/counts
 
 # If a stamp is newer than its requirements, the environment matches them.
 $(VENV)/run.stamp: requirements.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or later is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1): install a later one (Debian, Ubuntu: apt-get install python3) or name it, make PYTHON=python3.12." >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null || { echo "Python 3.11 to 3.14 is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1): install one of these (Debian, Ubuntu: apt-get install python3) or name it, make PYTHON=python3.12." >&2; exit 2; }
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "A virtual environment could not be made: install venv for this Python (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 2; }
 	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@

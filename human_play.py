@@ -17,6 +17,7 @@ import re
 import sys
 import threading
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED, expect_packages
 from common.student_network import load_network
+from common.typed import half_width, integer
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_sizes, read_weights, stated_board
 from Minimax.search_wrapper import EngineError, EnginePlayer
@@ -65,9 +67,9 @@ def parse_moves(text, game):
     In Gomoku, the fourth one may be `swap`.
     """
     last = game.pass_action or game.width * game.height - 1
-    words = re.sub(r"[\[\],]", " ", text).split()
+    words = re.sub(r"[\[\],]", " ", half_width(text)).split()
     try:
-        actions = [word if word == SWAP else int(word) for word in words or [text]]
+        actions = [word if word == SWAP else integer(word) for word in words or [text]]
         expect_legal(actions, game)
     except ValueError:
         swap = ", or swap as the fourth" if game.in_place_of_a_stone == SWAP else ""
@@ -260,14 +262,14 @@ def policy_of(net, sizes, chosen, options, name):
         UsageError: the player or the options ask for a backend that is not available.
     """
     backend = chosen.backend or options.backend
-    try:
-        from training.single_game import FoldedPolicy
-    except ModuleNotFoundError:
+    if find_spec("training.single_game") is None:
         if backend != "auto":
             raise UsageError(
                 f"expected all of training/ for --backend {backend}; this kit does not contain it: leave --backend out"
-            ) from None
+            )
         return net.policy_value_fn
+    from training.single_game import FoldedPolicy
+
     try:
         policy = FoldedPolicy(net, sizes[0], sizes[1], backend=backend, device=options.device, weights=chosen.model)
     except ValueError as error:
@@ -294,10 +296,10 @@ def game_of(options):
 
     komi = USUAL_KOMI if options.komi is None and options.game == "go" else options.komi
     asked = BoardGame(options.game, parse_board(options.board or "9x9"), komi)
-    try:
-        from games.for_people import game_for_people
-    except ModuleNotFoundError:
-        raise UsageError(f"expected the folder games/ for --game {options.game}; this kit does not contain it") from None
+    if find_spec("games") is None:
+        raise UsageError(f"expected the folder games/ for --game {options.game}; this kit does not contain it")
+    from games.for_people import game_for_people
+
     return game_for_people(asked.name, asked.size, asked.komi), BoardOffer(asked.size, asked.komi)
 
 
@@ -317,13 +319,13 @@ def make_player_of(game, offer, side, options):
 
 def run_player(game, side, options):
     """Return (name, player, None) of a network of a run, with a search of training/."""
-    try:
-        import numpy as np
+    if find_spec("training.matches") is None:
+        raise UsageError(f"expected all of training/ for {side}; this kit does not contain it")
+    import numpy as np
 
-        from training.matches import make_agent
-        from training.single_game import AgentPlayer
-    except ModuleNotFoundError:
-        raise UsageError(f"expected all of training/ for {side}; this kit does not contain it") from None
+    from training.matches import make_agent
+    from training.single_game import AgentPlayer
+
     wants_cuda(options.device)  # refuses a GPU that there is not
     name = f"{side.partition(':')[0]} {Path(weights_of(side)).stem}"
     agent = make_agent(side, game.rules, 1, np.random.default_rng(), options.backend, options.device)

@@ -194,6 +194,12 @@ def check_places(options: argparse.Namespace) -> None:
         existing = next(path for path in (place, *place.parents) if path.exists())
         if not existing.is_dir():
             raise UsageError(f"expected a folder for --sgf; {existing} is a file")
+    if options.resume is not None:
+        return  # what was written for the same match before is replaced
+    if options.json is not None and options.json.exists():
+        raise UsageError(f"expected no file at {options.json}, which may be the result of another match; name another file")
+    if options.sgf is not None and any(options.sgf.glob("game_*.sgf")):
+        raise UsageError(f"expected a folder without games for --sgf; {options.sgf} holds those of another match")
 
 
 def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:

@@ -28,6 +28,7 @@ from arena.suite import positions as suite
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED
+from common.typed import half_width, integer
 
 COLOURS = ("black (X)", "white (O)")
 MOVE_S, SUITE_MOVE_S = 5.0, 1.0
@@ -49,9 +50,9 @@ class HumanSeat:
         """
         hint = ", or swap" if position.ply == SWAP_PLY else ""
         while True:
-            text = input(f"{COLOURS[position.turn]}, ply {position.ply}: x y{hint}? ").strip().lower()
+            text = half_width(input(f"{COLOURS[position.turn]}, ply {position.ply}: x y{hint}? ")).strip().lower()
             try:
-                x, y = SWAP if text == "swap" else (int(part) for part in text.split())
+                x, y = SWAP if text == "swap" else (integer(part) for part in text.split())
                 return x, y
             except ValueError:
                 print(f'expected two numbers from 0 to {position.size - 1} such as "7 7"{hint}; got {text!r}')

@@ -17,12 +17,13 @@ from typing import Any
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits, MatchStopped
 from arena.engine.protocols import open_engine
 from arena.rules import FIVE, LARGEST_SIZE, SIZE, SWAP, SWAP_PLY, Action
+from common.player_faults import PlayerFault
 
 Board = Any
 PRINCIPAL_LINE = re.compile(r"\bpv((?:\s+\d{1,2},\d{1,2})+)")
 
 
-class EngineError(RuntimeError):
+class EngineError(PlayerFault):
     """Raised when the engine breaks the protocol; the message is one sentence."""
 
 

@@ -1,4 +1,4 @@
-"""How our programs start: Ctrl-C gets a sentence before anything slow is imported, and so does a missing package.
+"""How our programs start: Ctrl-C, Windows and a missing package get a sentence before anything slow is imported.
 
 This module imports only what Python has loaded by itself, or nearly so: until `leave_on_ctrl_c` is called, Ctrl-C would show
 where an import was.
@@ -16,8 +16,10 @@ INTERRUPTED = 128 + signal.SIGINT
 def leave_on_ctrl_c(sentence: str) -> None:
     """Let Ctrl-C end this process at once with a sentence and exit code 130, until `interruptible` is called.
 
-    Call it before slow imports: an exception in the middle of one of them can be lost or reported as another.
+    Call it before slow imports: an exception in the middle of one of them can be lost or reported as another. On Windows, where
+    these imports would fail, the process ends here.
     """
+    _expect_no_windows()
 
     def leave(number: int, frame: object) -> None:
         os.write(sys.stderr.fileno(), f"\n{sentence}\n".encode())
@@ -25,6 +27,16 @@ def leave_on_ctrl_c(sentence: str) -> None:
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a process in the background may ignore Ctrl-C
         signal.signal(signal.SIGINT, leave)
+
+
+def _expect_no_windows() -> None:
+    """End this process with a sentence and exit code 2 on Windows, which lacks the modules fcntl and resource."""
+    if sys.platform == "win32":
+        print(
+            "expected Linux, WSL or macOS; this is Windows itself: work inside WSL, as section 2 of docs/handout.md says",
+            file=sys.stderr,
+        )
+        raise SystemExit(2)
 
 
 def expect_packages(program: str, *names: str) -> None:

@@ -6,7 +6,6 @@ therefore try it on an empty board first.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from os import PathLike
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from common.errors import UsageError
+from common.player_faults import MOST_OF_A_MESSAGE, student_line
 from common.weights import (
     CHANNELS,
     DENSE,
@@ -27,7 +27,6 @@ from common.weights import (
 
 Network = TypeVar("Network")
 FILE = "AlphaZero/policy_value_net_torch.py"
-MOST_OF_A_MESSAGE = 200  # characters
 
 
 def output_shapes(width: int, height: int, block: int) -> dict[str, list[int]]:
@@ -109,10 +108,8 @@ def _reason(error: Exception) -> str:
     """Return where and why torch refused a shape; an empty text for an error of another kind."""
     if not isinstance(error, RuntimeError) or isinstance(error, NotImplementedError):
         return ""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename.replace("\\", "/").endswith(FILE)]
     message = str(error).partition("\n")[0][:MOST_OF_A_MESSAGE]
-    return f"{FILE}, line {lines[-1] if lines else '?'}: {message}"
+    return f"{student_line(error) or f'{FILE}, line ?'}: {message}"
 
 
 def _other_shape(seen: list[tuple[str, list[int]]], model: Any, size: tuple[int, int, int]) -> str:

@@ -10,8 +10,10 @@ from common.near_names import near_name
 from common.weights import WeightsError
 
 STUBS_IN_ORDER = ("AlphaZero/mcts_pure.py", "AlphaZero/policy_value_net_torch.py", "AlphaZero/mcts_alphaZero.py")
-# The exception that a stub raises; its message names the file, the method and the handout section.
-REMINDER = re.compile(r'raise NotImplementedError\("[^":]+: (?P<method>[^":]+): see handout section (?P<section>[\d.]+)"\)')
+# The exception that a stub raises, outside of comments; its message names the file, the method and the handout section.
+REMINDER = re.compile(
+    r'^[^#\n]*raise NotImplementedError\("[^":]+: (?P<method>[^":]+): see handout section (?P<section>[\d.]+)"\)', re.MULTILINE
+)
 
 
 def first_unwritten(error):
@@ -68,11 +70,22 @@ def broken_student_file(error):
     Args:
         error: the SyntaxError.
     """
-    path = os.path.relpath(error.filename or "", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if error.filename is None:  # Python names no file that contains null bytes
+        path = next((path for path in STUBS_IN_ORDER if _contains_null_bytes(os.path.join(root, path))), None)
+        return f"{path} contains null bytes, as a file in UTF-16 does: save it as UTF-8" if path else ""
+    path = os.path.relpath(error.filename, root)
     if path not in STUBS_IN_ORDER:
         return ""
     line = f": {error.text.strip()}" if error.text else ""
     return f"{path} is not valid Python in line {error.lineno} ({error.msg}){line}"
+
+
+def _contains_null_bytes(path):
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return b"\0" in file.read()
 
 
 def missing_student_file(error):

@@ -7,6 +7,7 @@ file is read.
 from __future__ import annotations
 
 import json
+import tomllib
 import warnings
 from collections.abc import Mapping
 from math import isqrt
@@ -151,7 +152,7 @@ def _state_dict(path: Path) -> dict[str, Any]:
 def stated_board(path: str | PathLike[str], width: int, height: int) -> tuple[int, int, int] | None:
     """Return the board (width, height, n_in_row) that is stated beside a file of weights, which say less about it.
 
-    The manifest of an exported network and the settings of a run state it.
+    The manifest of an exported network, the text that train.py writes beside its best one, and the settings of a run state it.
 
     Args:
         path: the file of weights.
@@ -161,9 +162,11 @@ def stated_board(path: str | PathLike[str], width: int, height: int) -> tuple[in
         The board, or None if no file there states a board with these sides.
     """
     path = Path(path)
-    for file in (path.with_suffix(".json"), path.parent / "config.json", path.parent.parent / "config.json"):
+    beside, folder = (path.with_suffix(".json"), path.with_suffix(".toml")), path.parent
+    for file in (*beside, folder / "config.json", folder.parent / "config.json"):
+        read = tomllib.loads if file.suffix == ".toml" else json.loads
         try:
-            settings = json.loads(file.read_text(encoding="utf-8"))
+            settings = read(file.read_text(encoding="utf-8"))
             board = settings.get("board") or [settings[name] for name in ("board_width", "board_height", "n_in_row")]
             columns, rows, n_in_row = map(int, board)
         except (OSError, ValueError, LookupError, AttributeError, TypeError):

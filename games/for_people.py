@@ -13,6 +13,7 @@ from typing import Any, Self
 from Board.play.people import Sentence
 from common.errors import UsageError
 from common.harmless_text import on_screen
+from common.typed import half_width
 from games.go.position import GoPosition
 from games.go.rules import GoRules
 from games.grid import COLUMNS, grid
@@ -64,7 +65,7 @@ class OnCrossings:
 
     def action_of(self, text: str) -> int:
         """See GameForPeople."""
-        return self.rules.action_of(text)
+        return self.rules.action_of(half_width(text))
 
     def won_by(self, position: Any) -> tuple[tuple[int, int], ...]:
         """No stones win by themselves."""

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTS = (
@@ -66,6 +67,30 @@ def student(tmp_path_factory):
     place = tmp_path_factory.mktemp("student")
     (place / "sitecustomize.py").write_text(HIDE.format(names=hidden), encoding="utf-8")
     return {**os.environ, "PYTHONPATH": str(place)}
+
+
+@pytest.mark.parametrize("minor", range(11, 15))
+def test_each_python_that_the_guides_name_gets_one_package_called_pygame(minor):
+    """Both packages hold a module `pygame`, and pygame has no build for 3.14."""
+    lines = [line.partition("#")[0] for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()]
+    needed = [Requirement(line) for line in lines if line]
+    kept = {one.name for one in needed if one.marker is None or one.marker.evaluate({"python_version": f"3.{minor}"})}
+    assert kept & {"pygame", "pygame-ce"} == {"pygame" if minor < 14 else "pygame-ce"} and "torch" in kept
+
+
+GUIDES = ("requirements.txt", "README.md", "CONTRIBUTING.md", "docs/instructor.md", "docs/kit_readme.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        *((name, "Python 3.11 to 3.14") for name in GUIDES),
+        ("Makefile", "not (3, 11) <= sys.version_info < (3, 15)"),
+        ("pyproject.toml", 'requires-python = ">=3.11,<3.15"'),
+    ],
+)
+def test_the_guides_name_the_pythons_that_have_all_packages(name, sentence):
+    assert sentence in (ROOT / name).read_text(encoding="utf-8")
 
 
 def run(words, environment):

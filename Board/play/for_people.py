@@ -15,6 +15,7 @@ from Board.play.people import Sentence
 from Board.rules import Board
 from common.errors import UsageError
 from common.harmless_text import on_screen
+from common.typed import half_width, integer
 
 Point = tuple[int, int]
 Position = Any
@@ -161,7 +162,7 @@ class Gomoku:
 
     def action_of(self, text: str) -> int:
         """Read h,w."""
-        h, w = (int(part) for part in text.replace(",", " ").split())
+        h, w = (integer(part) for part in half_width(text).replace(",", " ").split())
         return h * self.width + w if 0 <= h < self.height and 0 <= w < self.width else -1
 
     def refusal(self, position: Board, move: int) -> Sentence | None:

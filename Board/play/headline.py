@@ -6,6 +6,7 @@ from Board.play.people import RESIGN
 from Board.play.session import Session
 from Board.play.words import say
 from Board.rules import Board
+from common.player_faults import fault_words
 
 
 def headline(session: Session, language: str) -> tuple[str, bool]:
@@ -14,7 +15,7 @@ def headline(session: Session, language: str) -> tuple[str, bool]:
     if session.trouble is not None:
         trouble = session.trouble
         key = "illegal" if trouble.is_illegal else "fault"
-        error = str(trouble.error) or repr(trouble.error)
+        error = str(trouble.error) or repr(trouble.error) if trouble.is_illegal else fault_words(trouble.error)
         if trouble.refusal is not None:
             error = say(language, trouble.refusal[0], **trouble.refusal[1])
         return say(language, key, name=trouble.name, error=error), True

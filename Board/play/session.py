@@ -1,7 +1,8 @@
 """A person and players at one board: whose turn it is, what was played, what can be taken back, clocks and score.
 
 Nothing here draws or waits. A window calls `tick` many times a second, and the other methods when a person does something. What
-the rules forbid raises `Refused`, whose key names a sentence in `Board.play.words`.
+the rules forbid raises `Refused`, whose key names a sentence in `Board.play.words`. The traceback of a bug in a player goes to
+standard error once.
 
 `actions` holds the whole game, including what was taken back; the first `live` of them are on the board. Side 0 is black: it
 moves at every even ply, even after a swap, because a swap passes the turn. What differs from game to game is asked of a
@@ -19,6 +20,7 @@ from Board.play.game_file import GameFile, game_file
 from Board.play.people import RESIGN, Participant, Refused, Rules, Sentence, Trouble, central
 from Board.play.thinking import Analysis, Search
 from Board.rules import SWAP_STONES, Board, Player
+from common.player_faults import fault_words, show_traceback
 
 Action = int | str
 LEAST_PAUSE_S = 0.35  # between the moves of two players, so that a person can follow
@@ -378,6 +380,7 @@ class Session:
         ply, name = self.live, self.participants[self.turn].name
         self._known.pop(id(search.player), None)  # after a fault, the player is reset
         if search.error is not None:
+            show_traceback(search.error)
             self.trouble = Trouble(name, search.error)
             return
         if search.analysis is not None:
@@ -405,7 +408,8 @@ class Session:
     def _take_hint(self, search: Search) -> None:
         self._hinting = None
         if search.error is not None:
-            raise Refused("hint_failed", error=search.error)
+            show_traceback(search.error)
+            raise Refused("hint_failed", error=fault_words(search.error))
         try:
             self.hint = self._legal(search.action)
         except (TypeError, ValueError) as error:

@@ -21,6 +21,7 @@ from Board.play.words import say
 from Board.rules import Board
 from common.errors import UsageError
 from common.harmless_text import on_screen
+from common.typed import half_width
 
 POLL_S = 0.01
 MARKS, STYLES = ("X", "O"), ("bold cyan", "bold magenta")
@@ -188,11 +189,11 @@ class Terminal:
             "q": self._leave,
         }
         try:
-            command, _, file = text.partition(" ")
-            if text.lower() in commands:
-                commands[text.lower()]()
-            elif command.lower() == "o":
-                self._open(file.strip())
+            typed = half_width(text).lower()
+            if typed in commands:
+                commands[typed]()
+            elif typed.split()[:1] == ["o"]:
+                self._open(text[1:].strip())
             else:
                 session.play(self._move(text))
                 self._draw()

@@ -72,6 +72,7 @@ def open_screen(columns: int, rows: int, title: str = "Gomoku") -> float:
     desktop = pygame.display.get_desktop_sizes()[0]
     scale = max(1.0, min(3.0, round(4 * desktop[1] / ORDINARY_HEIGHT) / 4))
     pygame.display.set_mode(first_size(columns, rows, scale, desktop), pygame.RESIZABLE)
+    pygame.key.stop_text_input()  # an input method that is switched on would take the letter keys
     return scale
 
 

@@ -14,6 +14,7 @@ from arena.engine.engine_process import EngineFailure, EngineSpec, Limits, Match
 from arena.engine.gtp import parse_vertex, vertex
 from arena.engine.gtp_engine import BoardOffer, GtpEngine
 from Board.play.people import RESIGN
+from common.player_faults import PlayerFault
 
 PATIENCE = Limits(move_s=60.0, told_move_s=5.0)  # a person waits longer than a referee
 
@@ -26,7 +27,7 @@ class Names(Protocol):
     def action_of(self, name: str) -> int: ...
 
 
-class GtpError(RuntimeError):
+class GtpError(PlayerFault):
     """Raised when the engine cannot go on; the message is one sentence."""
 
 

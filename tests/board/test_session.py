@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 from session_tools import Endless, Scripted, new_session, run_until
 
 from Board.game_board import Board
+from Board.play.headline import headline
 from Board.play.people import Refused, Rules
+from Board.play.words import say
+from common.errors import UsageError
+from common.player_faults import PlayerFault
 
 
 def refused(key, do, *arguments):
@@ -153,6 +157,38 @@ def test_after_a_players_fault_the_window_goes_on(answer):
     assert session.trouble is None
     session.play(3)
     run_until(session, lambda: session.live == 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "traces"),
+    [
+        (KeyError(5), "Bob cannot go on: KeyError: 5. Undo", 1),
+        (AssertionError(), "Bob cannot go on: AssertionError. Undo", 1),
+        (PlayerFault("the engine exited"), "Bob cannot go on: the engine exited. Undo", 0),
+        (UsageError("expected a network"), "Bob cannot go on: expected a network. Undo", 0),
+    ],
+    ids=repr,
+)
+def test_the_bug_of_a_player_shows_its_class_and_once_its_traceback(capsys, error, words, traces):
+    session = new_session(None, Scripted([error]))
+    session.play(4)
+    run_until(session, lambda: session.trouble)
+    session.tick()
+    assert headline(session, "en")[0].startswith(words)
+    assert capsys.readouterr().err.count("Traceback (most recent call last)") == traces
+
+
+def test_a_bug_in_the_code_of_a_student_is_found_by_its_line(capsys):
+    names = {"error": KeyError(5)}
+    exec(compile("\n\ndef get_move():\n    raise error\n", "/course/AlphaZero/mcts_pure.py", "exec"), names)
+    player = Scripted([])
+    player.get_action = lambda *arguments, **options: names["get_move"]()
+    session = new_session(None, player)
+    session.ask_for_hint()
+    with pytest.raises(Refused) as refusal:
+        run_until(session, lambda: False)
+    assert say("en", refusal.value.key, **refusal.value.values) == "No hint: KeyError: 5 (AlphaZero/mcts_pure.py, line 4)"
+    assert 'File "/course/AlphaZero/mcts_pure.py", line 4, in get_move' in capsys.readouterr().err
 
 
 def test_why_a_point_is_refused_is_said():

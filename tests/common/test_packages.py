@@ -45,13 +45,26 @@ def test_a_program_starts_with_the_packages_that_it_names_and_no_others(program,
     assert (done.returncode, done.stderr) == (0, "") and "usage" in done.stdout and "torch" in others
 
 
-@pytest.mark.parametrize(("options", "missing"), [((), "pygame"), (("--terminal",), "rich")])
-def test_what_a_game_of_people_is_shown_by_is_named_if_it_is_missing(options, missing):
+def human_play_without(missing, *options):
+    """Run a game of two people, or of those that the options name, as if a package were not installed."""
     blocked = f"import sys, runpy; sys.modules[{missing!r}] = None; "
     game = ["human_play.py", "--black", "human", "--white", "human", *options]
     code = f"{blocked}sys.argv = {game}; runpy.run_path('human_play.py', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+NETWORK = ("--terminal", "--game", "nogo", "--white", "gumbel:model/games/nogo_9x9.model")
+
+
+@pytest.mark.parametrize(("options", "missing"), [((), "pygame"), (("--terminal",), "rich"), (NETWORK, "torch")])
+def test_what_a_game_of_people_or_networks_needs_is_named_if_it_is_missing(options, missing):
+    done = human_play_without(missing, *options)
     assert done.returncode == 2 and f"; {missing} cannot be found: run source .venv/bin/activate" in done.stderr
+
+
+def test_a_kit_without_the_searches_for_networks_of_runs_says_so():
+    done = human_play_without("training.matches", *NETWORK)
+    assert done.returncode == 2 and done.stderr.endswith("; this kit does not contain it\n")
 
 
 @pytest.mark.parametrize("command", ["check", "warmup"])

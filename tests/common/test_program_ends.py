@@ -28,6 +28,18 @@ def test_a_wrong_call_gets_one_line_that_names_the_program_and_the_help(program)
 
 
 @pytest.mark.parametrize(
+    "program", [*KIT_PROGRAMS, ["human_play.py"], ["Minimax/ladder.py"], ["-m", "training.look"]], ids=" ".join
+)
+def test_on_windows_itself_a_program_says_where_it_runs(program):
+    start = f"run_module({program[1]!r}" if program[0] == "-m" else f"run_path({program[0]!r}"
+    windows = "import runpy, sys; sys.platform = 'win32'; sys.modules.update(fcntl=None, resource=None)"
+    windows += f"; runpy.{start}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", windows], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+    assert "this is Windows itself: work inside WSL" in done.stderr
+
+
+@pytest.mark.parametrize(
     "program", [["Minimax/judge.py", "human", "human"], ["human_play.py", "--terminal", "--black", "human"]]
 )
 def test_a_typed_byte_that_is_no_text_is_answered_like_any_other_mistake(program, monkeypatch):

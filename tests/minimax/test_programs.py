@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
+from Minimax import evaluate
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -61,6 +64,24 @@ def test_a_wrong_call_gets_one_sentence(engines, arguments, sentence):
 def test_a_default_that_was_typed_does_not_pass_for_the_recorded_value():
     done = run("evaluate.py", "--resume", "nowhere", "--time-limit", 5)
     assert done.returncode == 2 and "expected no --time-limit with --resume" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "place", "written", "sentence"),
+    [
+        ("--json", "match.json", "match.json", "expected no file at match.json"),
+        ("--sgf", "games", "games/game_0008.sgf", "expected a folder without games for --sgf; games holds"),
+    ],
+)
+def test_the_games_of_an_earlier_match_are_neither_replaced_nor_mixed(tmp_path, monkeypatch, option, place, written, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "games").mkdir()
+    (tmp_path / written).write_text("earlier", encoding="utf-8")
+    options = evaluate.parse(["--agents-path", "a", "b", option, place])
+    with pytest.raises(UsageError, match=sentence):
+        evaluate.check_places(options)
+    assert (tmp_path / written).read_text(encoding="utf-8") == "earlier"
+    evaluate.check_places(evaluate.parse(["--resume", "match.jsonl", option, place]))
 
 
 @pytest.mark.parametrize("option", ["--json", "--sgf"])
@@ -133,7 +154,7 @@ def test_a_human_is_asked_again_and_may_leave(engines):
 
 
 def test_two_humans_can_swap():
-    done = run("judge.py", "human", "human", stdin="7 7\n8 8\n9 9\nswap\n1 1\n")
+    done = run("judge.py", "human", "human", stdin="７ ７\n8 8\n9 9\nswap\n1 1\n")
     assert "every stone changes colour and black (X) is to move again" in done.stdout
     assert "black (X) human: 1 1" in done.stdout
 

@@ -22,6 +22,7 @@ from common.errors import UsageError
 from grader.judge.support.drawn_weights import random_weights
 from grader.pipeline.go_on import go_on
 from human_play import board_of_weights
+from training.loop.kept_networks import BestNetwork, Strength
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = [f"{h},{w}" for h in range(3) for w in range(3)]
@@ -164,6 +165,19 @@ def test_the_board_is_the_one_on_which_the_network_was_trained(tmp_path):
     assert board_of_weights(own) == (3, 4, 3)
 
 
+def test_the_given_networks_are_played_on_their_own_boards_in_a_workspace_too(workspace):
+    assert board_of_weights(workspace / "model" / "5_5_4.model") == (5, 5, 4)
+
+
+def test_the_best_network_of_a_training_is_played_with_as_many_in_a_row_as_it_learnt(tmp_path):
+    best = BestNetwork(str(tmp_path / "best_policy.model"), "a run")
+    values = {"games": 50, "passed": 0, "losing_lines": -1, "verified": False, "win_ratio": 0.5, "opponent_playouts": 25}
+    best.save(lambda path: save_weights(path, 6, 6, 1), Strength(board=(6, 6, 4), **values))
+    assert board_of_weights(tmp_path / "best_policy.model") == (6, 6, 4)
+    (tmp_path / "best_policy.toml").write_text("saving = true\n")
+    assert board_of_weights(tmp_path / "best_policy.model") == (6, 6, 5)
+
+
 def test_a_network_for_any_game_is_no_alpha_zero_of_the_handout_and_plays_as_gumbel(call):
     weights = ROOT / "model" / "games" / "nogo_9x9.model"
     code, _, err = call("human_play.py", "--terminal", "--model", weights, stdin="")
@@ -181,7 +195,7 @@ def test_another_board_size_can_be_played(call):
 # ------------------------------------------------------------------------------------------------------- input
 
 
-@pytest.mark.parametrize("line", ["", "nonsense", "1", "1,1,1", "3,0", "0,3", "-1,0", "1.0,1", "h,w"])
+@pytest.mark.parametrize("line", ["", "nonsense", "1", "1,1,1", "3,0", "0,3", "-1,0", "1.0,1", "1_0,1", "h,w"])
 def test_after_an_invalid_line_the_move_is_requested_again(call, line):
     code, out, err = call(*MCTS, stdin=f"{line}\n1,1\n")
     assert (code, err) == (0, "")
@@ -189,6 +203,15 @@ def test_after_an_invalid_line_the_move_is_requested_again(call, line):
     if line in ("3,0", "0,3", "-1,0"):
         sentence = "That is not a point of the 3x3 board"
     assert sentence in out and " 1  . [X] . " in out
+
+
+def test_what_a_chinese_input_method_types_is_understood(call):
+    people = ("human_play.py", "--terminal", "--black", "human", "--white", "human", "--board", "9x9x5", "--language", "en")
+    code, out, err = call(*people, "--position", "[1，2]", stdin="７，７\n？\nｕ\nｏ\u3000棋谱（一）.sgf\nｑ\n")
+    assert (code, err) == (0, "") and " 7  .  .  .  .  .  .  . [X] . " in out and "h,w places a stone" in out
+    assert out.count("棋谱（一）.sgf") == 2, "the name of a file is left as it was typed"
+    code, out, err = call(*people[:6], "--game", "nogo", stdin="ｅ５\nq\n")
+    assert (code, err) == (0, "") and out.count("[X]") == 1
 
 
 def test_moves_are_taken_back_hints_given_and_games_saved_in_the_terminal(call, tmp_path):

@@ -18,6 +18,7 @@ import torch
 
 import train
 from common.errors import UsageError
+from common.unwritten import REMINDER
 from common.weights import load_weights, read_sizes
 from grader.judge.support.drawn_weights import random_weights
 from train import TrainPipeline
@@ -71,6 +72,14 @@ def test_the_first_unwritten_file_is_named_whichever_raised_the_error(tmp_path, 
     shutil.copy(ROOT / "common/unwritten.py", tmp_path / "common")
     first_unwritten = runpy.run_path(str(tmp_path / "common/unwritten.py"))["first_unwritten"]
     assert first_unwritten(NotImplementedError("somewhere else")) == sentence
+
+
+def test_a_reminder_in_a_comment_is_no_unwritten_method():
+    reminder = 'raise NotImplementedError("AlphaZero/mcts_pure.py: TreeNode.expand: see handout section 5.1")'
+    written = f"def expand(self):\n    # {reminder}\n    self.x = 1  # {reminder}\n"
+    assert REMINDER.search(written) is None
+    found = list(REMINDER.finditer(f"{written}    {reminder}\ndef f(): {reminder}\n"))
+    assert [match["method"] for match in found] == ["TreeNode.expand"] * 2
 
 
 def test_a_missing_stub_is_reported(tmp_path):
