@@ -27,6 +27,7 @@ from grader.pipeline.order import Order
 from grader.pipeline.ray_grading import RayChecks
 from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.report import write_report
+from grader.pipeline.requests import interrupted_request, remembered
 from grader.pipeline.results import REPORT, Results
 from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, update_reports
@@ -39,6 +40,9 @@ from grader.pipeline.submission import (
     submission_name,
 )
 from grader.pipeline.summary import REFUSED, SummaryRow, summary_row, together
+
+CONTINUED = "This command was interrupted before: what it has graded is not graded a second time."
+FORGOTTEN = "This command was interrupted when it had --again: add --again to grade what is left of it."
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,9 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
             slots = [set(os.sched_getaffinity(0))] * max(1, min(len(paths), class_order.jobs or cluster.cpus))
         whole = names[0] if len(names) == 1 else f"{len(names)} submissions, {len(slots)} at a time"
         announce(f"{whole}, profile {order.profile}")
+        if interrupted_request(names, order):
+            announce(CONTINUED if order.again else FORGOTTEN)
+        order = stack.enter_context(remembered(names, order))
         grading = _ClassGrading(order, ClassProgress(announce, len(paths), len(slots)), complain, run_checks=cluster)
         free: SimpleQueue[set[int]] = SimpleQueue()
         for cores in slots:
@@ -190,7 +197,8 @@ class _ClassGrading:
         """Leave a finished result unchanged but for its reports, and say so."""
         order, say = self.order, self.progress.say
         name = submission.name
-        say(f"{name}: already graded ({results.environment['date']}); use --again to grade it again.")
+        hint = "" if order.again else "; use --again to grade it again"
+        say(f"{name}: already graded ({results.environment['date']}){hint}.")
         changed = update_reports(order.out / name, submission)
         if changed or results.reports != tuple(submission.reports):
             results = replace(results, reports=submission.reports, ignored=submission.ignored, notes=submission.notes)

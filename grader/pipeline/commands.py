@@ -109,7 +109,7 @@ def add_commands(commands: Any) -> None:
         "--ray-address", metavar="HOST:PORT", help="grade on the machines of this Ray cluster (auto: the one on this machine)"
     )
     grading.add_argument("--plan", action="store_true", help="only say how long the grading will take")
-    interrupted = "Interrupted; every verdict so far is kept, and the same command without --again continues."
+    interrupted = "Interrupted; every verdict so far is kept, and the same command continues."
     grading.set_defaults(run=grade_command, interrupted=interrupted)
 
     workspace = commands.add_parser("workspace", help="lay out the framework and a submission as a runnable tree")

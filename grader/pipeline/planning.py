@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from statistics import mean
@@ -27,6 +27,7 @@ from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.machine_speed import machine_speed
 from grader.pipeline.order import Order
 from grader.pipeline.regrading import require_same_assignment, work_for
+from grader.pipeline.requests import interrupted_request
 from grader.pipeline.results import RESULTS, Results, read_results
 from grader.pipeline.submission import different_names, read_submission, require_submissions, submission_name
 
@@ -144,6 +145,7 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
     require_submissions(paths)
     require_same_assignment(names, order)
     require_compiler(assignment)
+    order = replace(order, request=interrupted_request(names, order))
     checks: list[list[str]] = []
     finished = 0
     refused: list[str] = []
@@ -153,7 +155,7 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
         except UsageError:
             refused.append(submission_name(path))
             continue
-        if work.finished is not None and not order.again:
+        if work.finished is not None:
             finished += 1
             continue
         decided = {verdict.id for verdict in work.taken_over.verdicts}

@@ -45,27 +45,28 @@ def work_for(submission: Submission, order: Order, folder: Path) -> Work:
         # It is continued, even if another part of it is requested now.
         kept = tuple(verdict for i, verdict in decided_so_far(folder).items() if i in record.taken_over)
         return Work(identities[record.identity], TakenOver(kept))
+    again = order.again and not (order.request and record is not None and record.request == order.request)
     fresh = Work(order, TakenOver(absent_verdicts(submission, order.assignment)))
     if record is None or results is None:
         return replace(fresh, reason=ALTERED if (folder / RESULTS).exists() else "")
     checks = tuple(check.id for check in order.assignment.checks)
     same = identities.get(replace(record.identity, checks=checks))
     is_other_profile = same is None and replace(record.identity, checks=checks, profile=order.profile) in identities
-    if is_other_profile and not order.again and _games(order, results.profile) > _games(order, order.profile):
+    if is_other_profile and not again and _games(order, results.profile) > _games(order, order.profile):
         return Work(order, finished=results)  # the profile was probably forgotten
     if order.seed not in (None, results.seed):
-        if same is not None and not order.again:
+        if same is not None and not again:
             return Work(order, finished=results)
         changes = (*differing(folder, Identity.of(submission, order)), "the seed, which all checks of a run share")
         return replace(fresh, reason=", ".join(changes))
     regrade = order.regrade
     if regrade is None and order.whole_match and not results.whole_match:
         regrade = Regrade(only=order.assignment.long_checks.get("match", ()))
-    if regrade is None and same is not None and not order.again:
+    if regrade is None and same is not None and not again:
         regrade = Regrade(which="changed")  # an earlier command may have graded only some checks, or only some again
     if regrade is None:
         return replace(fresh, reason="" if same else ", ".join(differing(folder, Identity.of(submission, order))))
-    if same is not None and record.regrade == str(regrade) and not order.again:
+    if same is not None and record.regrade == str(regrade) and not again:
         return Work(order, finished=results)
     return _regraded(submission, replace(order, regrade=regrade), folder, results, regrade)
 

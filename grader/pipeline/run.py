@@ -49,12 +49,14 @@ class RunRecord:
         seed: seed for positions and games.
         taken_over: ids of the checks whose verdicts come from another run.
         regrade: which checks were to be graded again, as text; empty if all were.
+        request: id of the request to grade finished submissions again that this run fulfils; empty if none does.
     """
 
     identity: Identity
     seed: int
     taken_over: tuple[str, ...] = ()
     regrade: str = ""
+    request: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> RunRecord | None:
@@ -62,14 +64,15 @@ class RunRecord:
         try:
             data = json.loads((folder / RUN).read_text(encoding="utf-8"))
             identity, taken_over = Identity.from_json(data["identity"]), tuple(data["taken_over"])
-            return cls(identity, int(data["seed"]), taken_over, str(data["regrade"]))
+            return cls(identity, int(data["seed"]), taken_over, str(data["regrade"]), str(data.get("request", "")))
         except (OSError, *MALFORMED):
             return None
 
     def write(self, folder: Path) -> None:
         """Write run.json, whole or not at all."""
         data = {"identity": self.identity.to_json(), "seed": self.seed, "taken_over": list(self.taken_over)}
-        write_whole(folder / RUN, json.dumps({**data, "regrade": self.regrade}, indent=1, ensure_ascii=False))
+        data |= {"regrade": self.regrade, "request": self.request}
+        write_whole(folder / RUN, json.dumps(data, indent=1, ensure_ascii=False))
 
 
 def decided_so_far(folder: Path) -> dict[str, Verdict]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from packing import ENGINE, WORK
 
-from grader.pipeline import grading, run_folder
+from grader.pipeline import class_grading, grading, run_folder
 from grader.pipeline.results import FAILED, PASSED, Verdict, read_results
 from grader.pipeline.run import RunRecord
 
@@ -237,3 +237,67 @@ def test_a_verdict_that_was_taken_over_is_sealed_with_the_rest(pack, ran, grade,
     verdicts.write_text(verdicts.read_text(encoding="utf-8").replace("As it is.", "As it was."), encoding="utf-8")
     grade(path)
     assert len(ran[-1]) == EVERYTHING
+
+
+# ------------------------------------------------------------------------------------------ a request to grade again
+
+
+@pytest.fixture
+def interrupted(pack, ran, grade, monkeypatch):
+    """A class of three whose second grading was interrupted: ada is done, bob begun, cem not begun. `again()` continues it."""
+    paths = [pack(".zip", WORK, name) for name in ("ada", "bob", "cem")]
+    grade(*paths)
+    run_checks, read = grading.run_checks_here, class_grading.read_submission
+
+    def dies_in_bob(run, listener, stopping):
+        ran.dies_after = 3 if run.folder.name == "bob" else None
+        return run_checks(run, listener, stopping)
+
+    def dies_before_cem(path, assignment):
+        if path.stem == "cem":
+            raise KeyboardInterrupt
+        return read(path, assignment)
+
+    with monkeypatch.context() as once:
+        once.setattr(grading, "run_checks_here", dies_in_bob)
+        once.setattr(class_grading, "read_submission", dies_before_cem)
+        code, _, err = grade(*paths, "--jobs", "1", "--again")
+    assert code == 130 and "the same command continues" in err
+    ran.dies_after = None
+    ran.clear()
+    return lambda *options: grade(*paths, *options)
+
+
+def earlier(tmp_path):
+    return {path.parent.parent.name: path.name for path in (tmp_path / "out").glob("*/earlier/*")}
+
+
+def test_the_command_that_was_interrupted_while_grading_again_grades_each_submission_once(interrupted, ran, tmp_path):
+    plan = interrupted("--again", "--plan")[1]
+    assert "3 submissions, 1 finished, " in plan
+    code, out, _ = interrupted("--again")
+    assert code == 0 and "was interrupted before: what it has graded is not graded a second time" in out
+    assert "ada: already graded (" in out and "use --again" not in out
+    assert sorted(len(run) for run in ran) == [EVERYTHING - 3, EVERYTHING]
+    assert earlier(tmp_path) == {"ada": "1", "bob": "1", "cem": "1"}
+    assert not (tmp_path / "out/.again").exists()
+    # The request has been fulfilled; the same words are a new one.
+    assert interrupted("--again")[0] == 0 and len(ran) == 5
+
+
+def test_what_is_left_of_a_request_to_grade_again_is_named_by_the_command_without_it(interrupted, ran):
+    code, out, _ = interrupted()
+    assert code == 0 and "add --again to grade what is left of it" in out and [len(run) for run in ran] == [EVERYTHING - 3]
+    interrupted("--again")
+    assert len(ran) == 2
+
+
+def test_another_command_with_again_is_another_request(interrupted, ran):
+    code, out, _ = interrupted("--again", "--only", "network.load")
+    assert code == 0 and "was interrupted" not in out and ran == [{"network.load"}] * 3
+
+
+def test_a_damaged_record_of_requests_is_no_request(interrupted, ran, tmp_path):
+    (tmp_path / "out/.again").write_text("{", encoding="utf-8")
+    interrupted("--again")
+    assert len(ran) == 3
