@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from common.torch_libraries import torch_libraries_mib
 from grader.assignment import Assignment, Profile, load_named
 from grader.confinement.sandbox import ProcessLimits, Sandbox, find_sandbox
 from grader.pipeline.order import Identity
-from grader.pipeline.results import MALFORMED, RUN, SUBMISSION, VERDICTS, Verdict
+from grader.pipeline.results import COULD_NOT_GRADE, MALFORMED, RUN, SUBMISSION, VERDICTS, Verdict
 from grader.pipeline.submission import Submission, read_submission
 
 FOLDER_VARIABLE = "GRADER_RUN"
@@ -89,6 +90,11 @@ def decided_so_far(folder: Path) -> dict[str, Verdict]:
             continue
         found[verdict.id] = verdict
     return found
+
+
+def settled(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Return the verdicts of a killed run that stand when it is continued; the other checks are tried again."""
+    return {i: one for i, one in verdicts.items() if one.status != COULD_NOT_GRADE or OVERRUN in one.evidence}
 
 
 class Run:
