@@ -46,6 +46,8 @@ def grade_command(options: argparse.Namespace) -> int:
         Regrade(only, options.regrade) if only or options.regrade else None,
     )
     if options.plan:
+        if options.ray_address is not None:
+            screen("The plan is for this machine alone, not for the cluster.")
         for line in plan_class(options.paths, order, options.jobs):
             screen(line)
         return 0

@@ -27,11 +27,15 @@ def interrupted_request(names: Sequence[str], order: Order) -> str:
 
 @contextmanager
 def remembered(names: Sequence[str], order: Order) -> Iterator[Order]:
-    """Yield the order with the id of its request, if it is one; the request is kept unless the block comes to its end."""
+    """Yield the order with the id of its request, if it is one; the request is kept unless the block comes to its end.
+
+    Args:
+        order: with the id of the interrupted request, if there is one.
+    """
     if not order.again:
         yield order
         return
-    request = interrupted_request(names, order) or secrets.token_hex(8)
+    request = order.request or secrets.token_hex(8)
     _write(order.out, {**_interrupted(order.out), _asked(names, order): request})
     yield replace(order, request=request)
     others = {asked: one for asked, one in _interrupted(order.out).items() if one != request}
