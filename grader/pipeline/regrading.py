@@ -60,7 +60,7 @@ def work_for(submission: Submission, order: Order, folder: Path) -> Work:
     checks = tuple(check.id for check in order.assignment.checks)
     same = identities.get(replace(record.identity, checks=checks))
     is_other_profile = same is None and replace(record.identity, checks=checks, profile=order.profile) in identities
-    if is_other_profile and not again and _games(order, results.profile) > _games(order, order.profile):
+    if is_other_profile and not again and _games(order, results.profile) >= _games(order, order.profile):
         return Work(order, finished=results)  # the profile was probably forgotten
     if order.seed not in (None, results.seed):
         if same is not None and not again:
