@@ -32,7 +32,8 @@ def grade_command(options: argparse.Namespace) -> int:
     sandbox = find_sandbox(options.sandbox)
     require_strong(sandbox, options.paths, assignment, options.allow_weak_sandbox)
     screen = Screen()
-    screen(sandbox.sentence)
+    for line in (sandbox.sentence, *assignment.python_notes()):
+        screen(line)
     only = tuple(check.id for name in options.only for check in assignment.named(name))
     order = Order(
         assignment,
