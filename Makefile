@@ -69,7 +69,7 @@ selfplay: $(VENV)/run.stamp
 	$(LAY_OUT)
 	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.selfplay $(ARGS)
 
-# What commands make again. The results of a class stay: nothing brings them back.
+# What commands can rebuild. The results of a class stay: nothing brings them back.
 clean:
 	rm -rf build tmp results/trust
 
