@@ -21,7 +21,7 @@ LAY_OUT = $(RUN) -m grader workspace instructor/reference build/reference && cp 
 .PHONY: grade test format trust suite engines stubs train play supervised export export_run matches alphago quantise selfplay fit clean tools
 
 grade: $(VENV)/run.stamp engines
-	$(RUN) -m grader grade instructor/reference --profile quick --out results
+	$(RUN) -m grader grade instructor/reference --profile quick --out build/graded
 
 test: $(VENV)/test.stamp engines
 	$(VENV)/bin/ruff check .
@@ -69,8 +69,9 @@ selfplay: $(VENV)/run.stamp
 	$(LAY_OUT)
 	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.selfplay $(ARGS)
 
+# What commands can rebuild. The results of a class stay: nothing brings them back.
 clean:
-	rm -rf build tmp results
+	rm -rf build tmp results/trust
 
 tools:
 	@command -v $(CXX) >/dev/null || { echo "A C++ compiler is missing: install $(CXX) (Debian, Ubuntu: apt-get install g++)." >&2; exit 2; }

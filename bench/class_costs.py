@@ -33,7 +33,7 @@ from arena.engine.guardian import children
 from arena.match.records import machine
 from common.program_ends import Parser
 from grader.assignment import ROOT, load_assignment
-from grader.pipeline.planning import REFERENCE, class_seconds, expected_games, recorded_costs
+from grader.pipeline.planning import REFERENCE, Left, class_seconds, expected_games, recorded_costs
 from grader.pipeline.results import RESULTS, read_results
 
 COMMAND = "python bench/class_costs.py"
@@ -70,10 +70,11 @@ def with_descendants(pid: int) -> list[int]:
 def predicted_s(copies: int, jobs: int, profile: str) -> float:
     """Return the seconds that a plan names for so many copies of the reference."""
     assignment = load_assignment()
-    checks = [[check.id for check in assignment.checks]] * copies
-    matches = assignment.long_checks.get("match", ())
-    costs = next(each for each in recorded_costs(assignment, min(copies, jobs))[profile] if each.basis == REFERENCE)
-    return class_seconds(checks, costs, expected_games(assignment, profile), matches, jobs)
+    class_ = [Left([check.id for check in assignment.checks])] * copies
+    matches, cores = assignment.long_checks.get("match", ()), available_cores()
+    recorded = recorded_costs(assignment, min(copies, jobs, cores))[profile]
+    costs = next(each for each in recorded if each.basis == (REFERENCE,))
+    return class_seconds(class_, costs, expected_games(assignment, profile), matches, cores, jobs)
 
 
 def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Record:

@@ -3,7 +3,7 @@
 Each RESULT is one of two folders, graded on an idle machine with `--profile quick` or `full`:
 
 - of a finished run of the reference, on one core, as in a class (`taskset -c 0 python -m grader grade instructor/reference
-  --profile quick --out results`): alone on more cores, some checks use two;
+  --profile quick --out build/graded`): alone on more cores, some checks use two;
 - of the results of a made-up class (`python -m grader rehearse 100 --out rehearsal`).
 
 The speed of this machine, with as many cores busy, is measured and kept with the figures, in grader/pipeline/costs.json.

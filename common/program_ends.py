@@ -30,6 +30,14 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, on_screen(f"{self.prog}: {message.removesuffix('.')} (see --help)") + "\n")
 
 
+def take_any_character() -> None:
+    """Keep a character from ending the program: one that the terminal's encoding lacks, or a typed byte that is no text."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+
+
 def run_program(name: str, main: Callable[[], int], *, starts_slowly: bool = False) -> int:
     """Run the main function of a program and return its exit code.
 
@@ -42,10 +50,7 @@ def run_program(name: str, main: Callable[[], int], *, starts_slowly: bool = Fal
     """
     if not starts_slowly:
         interruptible()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal's encoding lacks must not end the program
-        sys.stdout.reconfigure(errors="backslashreplace")
-    if isinstance(sys.stdin, io.TextIOWrapper):  # nor may a byte that is no text, which a person typed
-        sys.stdin.reconfigure(errors="replace")
+    take_any_character()
     try:
         code = main()
         sys.stdout.flush()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.files import has_no_room
-from common.program_ends import Parser
+from common.program_ends import Parser, take_any_character
 from common.program_starts import interruptible
 from grader.errors import CouldNotGrade
 from grader.screen import complain
@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command."""
     options = argparse.Namespace()
+    take_any_character()
     try:
         options = parser().parse_args(arguments)
         interruptible()

@@ -8,6 +8,7 @@ kit the lab's file and stubs lie at the root, so that there the lab is the main 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
@@ -254,6 +255,14 @@ class Assignment:
         if name not in self.profiles:
             raise UsageError(f"expected a profile among {', '.join(self.profiles)}; got {name!r}")
         return self.profiles[name]
+
+    def python_notes(self, running: tuple[int, int] = sys.version_info[:2]) -> list[str]:
+        """Return a sentence if the Python that is running is not the version that students are told."""
+        mine = ".".join(map(str, running))
+        if mine == self.python:
+            return []
+        told = f"{DESCRIPTION} and the handout say that {self.python} grades"
+        return [f"Python {mine} is running; {told}: a solution that is right there may lose points here."]
 
     def is_collected(self, path: str) -> bool:
         """Return whether a submission's file counts; `path` is relative, with forward slashes."""

@@ -76,7 +76,8 @@ def differences(results: Results, sandbox: Sandbox, assignment: Assignment) -> l
     """Return a phrase for each change since the grading that may affect a verdict."""
     now = environment(assignment)
     then = results.environment
-    found = [f"{key} {then[key]}, now {now.get(key)}" for key in then if key != "date" and then[key] != now.get(key)]
+    # A result from a cluster also names its machine and that machine's speed, which nothing here compares with.
+    found = [f"{key} {then[key]}, now {now[key]}" for key in now if key in then and key != "date" and then[key] != now[key]]
     for key, value in sandbox.properties.items():
         if results.sandbox.get(key) != value:
             found.append(f"confinement: {key} {results.sandbox.get(key)}, now {value}")

@@ -25,7 +25,7 @@ from grader.judge.support.oracle import Oracle, is_kit
 from grader.judge.support.ruling import Ruling
 from grader.pipeline.handed_out import Resemblance, find_resemblances
 from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Verdict
-from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, OVERRUN, Run
+from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, Run, settled
 
 RUN = pytest.StashKey[Run]()
 RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if check_id in found:
             raise pytest.UsageError(f"two tests decide {check_id}: {found[check_id].nodeid} and {item.nodeid}")
         found[check_id] = item
-    decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE or OVERRUN in verdict.evidence}
+    decided = settled(run.verdicts)
     items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i in run.requested and i not in decided]
 
 

@@ -27,8 +27,8 @@ from grader.pipeline.order import Order
 from grader.pipeline.ray_grading import RayChecks
 from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.report import write_report
+from grader.pipeline.requests import interrupted_request, remembered
 from grader.pipeline.results import REPORT, Results
-from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, update_reports
 from grader.pipeline.submission import (
     Submission,
@@ -39,6 +39,9 @@ from grader.pipeline.submission import (
     submission_name,
 )
 from grader.pipeline.summary import REFUSED, SummaryRow, summary_row, together
+
+CONTINUED = "This command was interrupted before: what it has graded is not graded a second time."
+FORGOTTEN = "This command was interrupted when it had --again: add --again to grade what is left of it."
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,18 @@ class ClassOrder:
         The sets are disjoint, so that the submissions, and the games of their matches, do not slow each other down.
         """
         cores = sorted(os.sched_getaffinity(0))[: available_cores()]
-        jobs = max(1, min(submissions, self.jobs or len(cores)))
+        jobs = submissions_at_once(submissions, self.jobs, len(cores))
         return [set(cores[slot::jobs]) or {cores[slot % len(cores)]} for slot in range(jobs)]
+
+
+def submissions_at_once(submissions: int, jobs: int | None, cores: int) -> int:
+    """Return how many submissions are graded at once.
+
+    Args:
+        submissions: how many are left to grade.
+        jobs: the most at once; None for as many as there are cores.
+    """
+    return max(1, min(submissions, jobs or cores))
 
 
 def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announce, complain: Announce) -> list[SummaryRow]:
@@ -87,13 +100,17 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         require_tests(order.assignment)
         for opponent in order.assignment.opponents:
             build_opponent(opponent, order.assignment)
-        cluster, slots = None, class_order.slots(len(paths))
+        order = replace(order, request=interrupted_request(names, order))
+        cluster, slots = None, class_order.slots(sum(_is_left(path, order) for path in paths))
         if class_order.ray_address is not None:
             cluster = stack.enter_context(closing(RayChecks(class_order.ray_address, order.assignment, order.sandbox)))
             announce(f"Ray cluster: {', '.join(machine.name for machine in cluster.machines.values())}, {cluster.cpus} cores")
             slots = [set(os.sched_getaffinity(0))] * max(1, min(len(paths), class_order.jobs or cluster.cpus))
         whole = names[0] if len(names) == 1 else f"{len(names)} submissions, {len(slots)} at a time"
         announce(f"{whole}, profile {order.profile}")
+        if order.request:
+            announce(CONTINUED if order.again else FORGOTTEN)
+        order = stack.enter_context(remembered(names, order))
         grading = _ClassGrading(order, ClassProgress(announce, len(paths), len(slots)), complain, run_checks=cluster)
         free: SimpleQueue[set[int]] = SimpleQueue()
         for cores in slots:
@@ -111,6 +128,17 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
                 grading.stopping.set()
                 for row in rows:
                     row.cancel()
+
+
+def _is_left(path: Path, order: Order) -> bool:
+    """Return whether a submission is still to be graded: only those that are share the cores."""
+    try:
+        work = work_for(read_submission(path, order.assignment), order, order.out / submission_name(path))
+    except UsageError:
+        return False
+    except Exception:  # whatever it is, `grade` meets it too and says it
+        return True
+    return work.finished is None
 
 
 @dataclass
@@ -162,7 +190,7 @@ class _ClassGrading:
         if taken_over and work.order.regrade:
             total = len(work.order.assignment.checks)
             say(f"{name}: {total - taken_over} of {total} checks are graded again; the verdicts of the others are kept.")
-        is_whole = not taken_over and not decided_so_far(folder)  # nothing was decided before
+        is_whole = not taken_over and not work.decided  # nothing was decided before
         results = grade_submission(
             submission,
             work.order,
@@ -190,7 +218,8 @@ class _ClassGrading:
         """Leave a finished result unchanged but for its reports, and say so."""
         order, say = self.order, self.progress.say
         name = submission.name
-        say(f"{name}: already graded ({results.environment['date']}); use --again to grade it again.")
+        hint = "" if order.again else "; use --again to grade it again"
+        say(f"{name}: already graded ({results.environment['date']}){hint}.")
         changed = update_reports(order.out / name, submission)
         if changed or results.reports != tuple(submission.reports):
             results = replace(results, reports=submission.reports, ignored=submission.ignored, notes=submission.notes)

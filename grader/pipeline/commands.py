@@ -32,7 +32,8 @@ def grade_command(options: argparse.Namespace) -> int:
     sandbox = find_sandbox(options.sandbox)
     require_strong(sandbox, options.paths, assignment, options.allow_weak_sandbox)
     screen = Screen()
-    screen(sandbox.sentence)
+    for line in (sandbox.sentence, *assignment.python_notes()):
+        screen(line)
     only = tuple(check.id for name in options.only for check in assignment.named(name))
     order = Order(
         assignment,
@@ -46,6 +47,8 @@ def grade_command(options: argparse.Namespace) -> int:
         Regrade(only, options.regrade) if only or options.regrade else None,
     )
     if options.plan:
+        if options.ray_address is not None:
+            screen("The plan is for this machine alone, not for the cluster.")
         for line in plan_class(options.paths, order, options.jobs):
             screen(line)
         return 0
@@ -109,7 +112,7 @@ def add_commands(commands: Any) -> None:
         "--ray-address", metavar="HOST:PORT", help="grade on the machines of this Ray cluster (auto: the one on this machine)"
     )
     grading.add_argument("--plan", action="store_true", help="only say how long the grading will take")
-    interrupted = "Interrupted; every verdict so far is kept, and the same command without --again continues."
+    interrupted = "Interrupted; every verdict so far is kept, and the same command continues."
     grading.set_defaults(run=grade_command, interrupted=interrupted)
 
     workspace = commands.add_parser("workspace", help="lay out the framework and a submission as a runnable tree")

@@ -38,6 +38,7 @@ class Order:
         out: folder for results; each submission gets a folder below it.
         seed: seed for positions and games; None draws a new one for each submission.
         again: whether finished submissions are graded again.
+        request: id of the request to do so (`grader.pipeline.requests`); runs that were made for it are not graded again.
         looked_at: whether a person has cleared the resemblances that `grader.pipeline.handed_out` reports.
         whole_match: whether all games of the match are played, even if the points are known earlier.
         regrade: which checks of a submission that was graded before are graded again; None for all if anything has changed.
@@ -52,6 +53,7 @@ class Order:
     looked_at: bool = False
     whole_match: bool = False
     regrade: Regrade | None = None
+    request: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Find the parts of a submission, even in folders that are nested, side by side, or spelled with different capitals.
 
 A part is a folder that the assignment names (`[parts]`). Each part is searched for separately, at any depth. If several
-folders could be the part, copies of the same files count as one. Otherwise an error names two of the folders: nothing is
+folders could be the part, copies of the same files count as one, and a copy in a workspace that the grader laid out does not
+count beside others: an interrupted grading leaves its workspace. Otherwise an error names two of the folders: nothing is
 guessed.
 """
 
@@ -15,6 +16,7 @@ from itertools import islice
 from common.errors import UsageError
 from grader.assignment import Assignment, matches
 
+MARKER = ".workspace"  # a file in each folder that `grader.pipeline.workspace` lays out
 SHOWN_FOLDERS = 5
 MAX_NESTED = 3  # nested folders that are all named like a part; more never occur in practice, and each costs time
 WHAT_TO_DO = "grade only the folder that counts, or ask for an archive that holds only one of them"
@@ -65,15 +67,19 @@ def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment
         UsageError: two folders or files could count, and nothing says which one does.
     """
     paths = list(paths)
-    candidates = _candidates(paths, assignment)
+    laid_out = {_parent(path) for path in paths if path.rpartition("/")[2] == MARKER} - {""}
+    elsewhere = [path for path in paths if not laid_out.intersection(_with_parents(_parent(path)))] if laid_out else paths
+    everywhere = _candidates(paths, assignment)
+    candidates = everywhere | _candidates(elsewhere, assignment)
+    others = {_parent(place) for places in everywhere.values() for place in places} & laid_out
     if at_the_top and any("/" not in place for places in candidates.values() for place in places):
         candidates = {
             part: top
             for part, places in candidates.items()
             if (top := {place: files for place, files in places.items() if "/" not in place})
         }
+        others = set()
     chosen: dict[str, str] = {}
-    others: set[str] = set()
     for part, places in candidates.items():
         chosen[part] = _choose(part, places, contents, assignment)
         for place, found in places.items():

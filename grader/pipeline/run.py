@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from common.torch_libraries import torch_libraries_mib
 from grader.assignment import Assignment, Profile, load_named
 from grader.confinement.sandbox import ProcessLimits, Sandbox, find_sandbox
 from grader.pipeline.order import Identity
-from grader.pipeline.results import MALFORMED, RUN, SUBMISSION, VERDICTS, Verdict
+from grader.pipeline.results import COULD_NOT_GRADE, MALFORMED, RUN, SUBMISSION, VERDICTS, Verdict
 from grader.pipeline.submission import Submission, read_submission
 
 FOLDER_VARIABLE = "GRADER_RUN"
@@ -49,12 +50,14 @@ class RunRecord:
         seed: seed for positions and games.
         taken_over: ids of the checks whose verdicts come from another run.
         regrade: which checks were to be graded again, as text; empty if all were.
+        request: id of the request to grade finished submissions again that this run fulfils; empty if none does.
     """
 
     identity: Identity
     seed: int
     taken_over: tuple[str, ...] = ()
     regrade: str = ""
+    request: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> RunRecord | None:
@@ -62,14 +65,15 @@ class RunRecord:
         try:
             data = json.loads((folder / RUN).read_text(encoding="utf-8"))
             identity, taken_over = Identity.from_json(data["identity"]), tuple(data["taken_over"])
-            return cls(identity, int(data["seed"]), taken_over, str(data["regrade"]))
+            return cls(identity, int(data["seed"]), taken_over, str(data["regrade"]), str(data.get("request", "")))
         except (OSError, *MALFORMED):
             return None
 
     def write(self, folder: Path) -> None:
         """Write run.json, whole or not at all."""
         data = {"identity": self.identity.to_json(), "seed": self.seed, "taken_over": list(self.taken_over)}
-        write_whole(folder / RUN, json.dumps({**data, "regrade": self.regrade}, indent=1, ensure_ascii=False))
+        data |= {"regrade": self.regrade, "request": self.request}
+        write_whole(folder / RUN, json.dumps(data, indent=1, ensure_ascii=False))
 
 
 def decided_so_far(folder: Path) -> dict[str, Verdict]:
@@ -86,6 +90,11 @@ def decided_so_far(folder: Path) -> dict[str, Verdict]:
             continue
         found[verdict.id] = verdict
     return found
+
+
+def settled(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Return the verdicts of a killed run that stand when it is continued; the other checks are tried again."""
+    return {i: one for i, one in verdicts.items() if one.status != COULD_NOT_GRADE or OVERRUN in one.evidence}
 
 
 class Run:

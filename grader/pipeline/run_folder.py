@@ -92,11 +92,13 @@ def prepare_folder(
     earlier = RunRecord.read(folder)
     drawn = secrets.randbelow(2**31) if order.seed is None else order.seed
     known = tuple(verdict.id for verdict in taken_over.verdicts)
-    fresh = RunRecord(Identity.of(submission, order), drawn, known, str(order.regrade or ""))
+    fresh = RunRecord(Identity.of(submission, order), drawn, known, str(order.regrade or ""), order.request)
     # An unfinished run continues with its recorded seed, unless another one is requested.
     seed = earlier.seed if earlier is not None and order.seed is None else drawn
-    is_same = earlier is not None and replace(earlier, regrade=fresh.regrade) == replace(fresh, seed=seed)
-    if is_same and not (folder / RESULTS).exists():
+    same = replace(fresh, seed=seed, regrade=earlier.regrade, request=earlier.request) if earlier is not None else None
+    if earlier is not None and earlier == same and not (folder / RESULTS).exists():
+        if fresh.request:
+            replace(earlier, request=fresh.request).write(folder)
         for name in (VERDICTS, GAMES):
             _drop_cut_line(folder / name)
         say(f"{submission.name}: continuing an unfinished run; checks decided so far: {len(decided_so_far(folder))}.")

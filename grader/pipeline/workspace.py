@@ -10,9 +10,8 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, matches
+from grader.pipeline.placing import MARKER
 from grader.pipeline.submission import Submission
-
-MARKER = ".workspace"
 
 
 def framework_files(assignment: Assignment, root: Path = ROOT) -> list[str]:

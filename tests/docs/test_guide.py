@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 from grader.assignment import lab_names, load_assignment, load_named
@@ -90,3 +91,14 @@ def test_the_hours_of_slow_engines_follow_from_the_profile():
     assert f"thinks for almost two hours in {match.games} games" in GUIDE
     assert 1.7 < hours < 2 and 6.5 < 60 * hours / 16 < 7
     assert "Sixty such engines keep 16 cores busy for about seven hours" in GUIDE
+
+
+def test_every_grading_of_a_whole_class_uses_the_profile_that_its_scheme_asks_for():
+    text = (ROOT / "docs" / "instructor.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^ *python -m grader grade .*/submissions/\* .*", text, re.MULTILINE)
+    labs = {lab: tomllib.loads((ROOT / "labs" / lab / "course/schemes/points.toml").read_text()) for lab in lab_names()}
+    usual = load_scheme("win_rate", COURSE, load_assignment()).profile
+    assert len(lines) > 3 and any("--lab" in line for line in lines)
+    for line in lines:
+        lab = re.search(r"--lab (\w+)", line)
+        assert f"--profile {labs[lab.group(1)]['profile'] if lab else usual} " in line

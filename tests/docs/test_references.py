@@ -269,6 +269,12 @@ def test_every_target_of_make_exists():
     assert done.returncode == 0 and len(targets) > 10, done.stderr
 
 
+def test_make_neither_removes_the_results_of_a_class_nor_adds_to_them():
+    done = subprocess.run(["make", "-n", "grade", "clean"], cwd=ROOT, capture_output=True, text=True)
+    words = done.stdout.split()
+    assert done.returncode == 0 and {"--out", "rm"} < set(words) and "results" not in words
+
+
 @pytest.mark.parametrize("line", commands_that({"g++"}))
 def test_every_engine_is_compiled_as_the_grader_compiles_it(line):
     words = COMMANDS[line]

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 from course_tools import enter
@@ -118,6 +119,21 @@ def test_a_profile_with_fewer_games_than_the_finished_one_is_said_and_needs_agai
     assert grade(path, "--again", profile="quick")[0] == 0
     assert (results("ada")["profile"], results("ada", "earlier/1")["profile"]) == ("quick", "full")
     assert grade(path, profile="full")[0] == 0 and len(runs) == 3
+
+
+def test_a_lab_has_no_match_so_that_any_other_profile_than_the_finished_one_needs_again(pack, runs, grade, results):
+    path = pack(".zip", WORK, "ada")
+    grade(path, "--lab", "nogo", profile="full")
+    code, _, err = grade(path, "--lab", "nogo", profile="quick")
+    assert code == 2 and "was graded with profile full: to grade it with profile quick as well, add --again" in err
+    assert runs == ["ada"] and results("ada")["profile"] == "full"
+
+
+def test_another_python_than_the_one_that_students_are_told_is_named(pack, runs, grade, assignment, monkeypatch):
+    assert assignment.python_notes(tuple(map(int, assignment.python.split(".")))) == []
+    monkeypatch.setattr("grader.pipeline.commands.load_named", lambda _: replace(assignment, python="3.9"))
+    out = grade(pack(".zip", WORK, "ada"))[1]
+    assert " is running; assignment.toml and the handout say that 3.9 grades: a solution that is right there may lose" in out
 
 
 @pytest.mark.parametrize("plan", [(), ("--plan",)], ids=["grade", "plan"])
@@ -460,6 +476,13 @@ def test_a_wrong_number_of_jobs_is_a_sentence(pack, jobs, tmp_path, capsys):
         main(["grade", str(pack(".zip", WORK, "ada")), "--out", str(tmp_path / "out"), "--jobs", jobs])
     assert ended.value.code == 2
     assert f"expected a whole number of at least 1; got '{jobs}'" in capsys.readouterr().err
+
+
+def test_a_name_that_the_terminal_cannot_show_does_not_end_the_command(pack, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    command = [sys.executable, "-m", "grader", "workspace", pack(".zip", WORK, "王"), tmp_path / "tree"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "files of \\u738b on top of it" in done.stdout and done.stderr == ""
 
 
 def test_a_reader_that_ends_early_ends_the_command_without_a_traceback(pack, tmp_path):

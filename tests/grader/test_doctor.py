@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,11 @@ def test_files_that_only_root_may_read_are_reached_and_nothing_else():
     code += "; raise SystemExit(doctor.main(None, lambda line: None))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() in sandbox.READ_CAPABILITIES and done.returncode == 0, done.stderr
+
+
+def test_another_python_than_the_one_that_students_are_told_is_named_first(assignment, monkeypatch, capsys):
+    monkeypatch.setattr("grader.confinement.commands.load_named", lambda _: replace(assignment, python="3.9"))
+    monkeypatch.setattr(doctor, "main", lambda level, announce: announce("Level") or 0)
+    assert program.main(["doctor"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "say that 3.9 grades" in first and second == "Level"

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from packing import ENGINE, WORK
 
-from grader.pipeline import grading, run_folder
-from grader.pipeline.results import FAILED, PASSED, Verdict, read_results
+from grader.pipeline import class_grading, grading, run_folder
+from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PASSED, Verdict, read_results
 from grader.pipeline.run import RunRecord
 
 EVERYTHING = 25
@@ -17,10 +17,12 @@ MATCH = "minimax.win_rate"
 
 @pytest.fixture
 def ran(runs, monkeypatch):
-    """The checks that ran, one set for each run; `ran.failing` names those that fail, `ran.dies_after` how many are decided."""
+    """The checks that ran, one set for each run; `ran.failing` and `ran.unsure` name those that do not pass.
+
+    `ran.dies_after` is the number of those that are decided before the run is interrupted."""
 
     class Ran(list):
-        failing, dies_after, games = (), None, None
+        failing, unsure, dies_after, games = (), (), None, None
 
     found = Ran()
 
@@ -36,8 +38,8 @@ def ran(runs, monkeypatch):
             found[-1].add(check.id)
             if check.id == MATCH:
                 games.write_text("the games\n", encoding="utf-8")
-            bad = check.id in found.failing
-            run.record(Verdict.of(check, FAILED if bad else PASSED, "As it is.", 0 if bad else check.points))
+            status = COULD_NOT_GRADE if check.id in found.unsure else FAILED if check.id in found.failing else PASSED
+            run.record(Verdict.of(check, status, "As it is.", check.points if status == PASSED else 0))
         return grading.Ended(0, "", grading.environment(run.assignment))
 
     monkeypatch.setattr(grading, "run_checks_here", run_checks)
@@ -230,10 +232,150 @@ def test_a_killed_regrade_that_gets_another_seed_takes_no_verdict_over(pack, ran
 def test_a_verdict_that_was_taken_over_is_sealed_with_the_rest(pack, ran, grade, tmp_path):
     path = pack(".zip", WORK, "ada")
     grade(path)
-    grade(path, "--only", "network.load")
+    grade(path, "--only", "network.load", "--again")
     verdicts = tmp_path / "out/ada/verdicts.jsonl"
     assert len(verdicts.read_text(encoding="utf-8").splitlines()) == EVERYTHING
     assert len(json.loads((tmp_path / "out/ada/run.json").read_text(encoding="utf-8"))["taken_over"]) == EVERYTHING - 1
     verdicts.write_text(verdicts.read_text(encoding="utf-8").replace("As it is.", "As it was."), encoding="utf-8")
     grade(path)
     assert len(ran[-1]) == EVERYTHING
+
+
+def test_a_finished_check_is_graded_again_only_where_that_is_asked_for(pack, ran, grade, change):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    code, out, _ = grade(path, "--only", "network", "--only", MATCH)
+    assert code == 0 and len(ran) == 1 and "already graded" in out
+    grade(path, "--only", "network.load", "--again")
+    assert ran[1] == {"network.load"}
+    grade(path, "--only", "network.load", "--again")
+    assert ran[2] == {"network.load"}
+    change("network.load", "network.layers", MATCH)
+    grade(path, "--only", "network")
+    assert ran[3] == {"network.load", "network.layers"}
+
+
+@pytest.mark.parametrize("first", [(), ("--only", "network", "--only", "minimax")])
+def test_some_checks_between_an_interruption_and_the_rest_cost_nothing_that_was_decided(first, pack, ran, grade, results):
+    path, ran.dies_after = pack(".zip", WORK, "ada"), 4
+    assert grade(path, *first)[0] == 130 and MATCH in ran[0]
+    ran.dies_after = None
+    grade(path, "--only", "network.load", "--only", "network.layers")
+    assert ran[1] == {"network.load", "network.layers"} - ran[0] and by_id(results("ada")).keys() == ran[0] | ran[1]
+    seed = results("ada")["seed"]
+    grade(path)
+    assert ran[2] == by_id(results("ada")).keys() - ran[0] - ran[1] and len(by_id(results("ada"))) == EVERYTHING
+    assert results("ada")["seed"] == seed
+
+
+def test_the_games_of_an_interrupted_match_are_kept_for_the_command_that_plays_it(pack, ran, grade, tmp_path):
+    path, ran.dies_after = pack(".zip", WORK, "ada"), 1
+    assert grade(path)[0] == 130 and MATCH not in ran[0]
+    (tmp_path / "out/ada/games.jsonl").write_text("sixty games\nhalf a ga", encoding="utf-8")
+    ran.dies_after = None
+    grade(path, "--only", "network.load")
+    grade(path)
+    assert MATCH in ran[2] and ran.games == "sixty games\n"
+
+
+def test_an_interrupted_regrade_of_some_checks_continues(pack, ran, grade, results):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    ran.dies_after = 1
+    assert grade(path, "--only", "network", "--again")[0] == 130
+    ran.dies_after = None
+    grade(path, "--only", "network", "--again")
+    assert not ran[1] & ran[2] and {i.split(".")[0] for i in ran[1] | ran[2]} == {"network"}
+    assert len(by_id(results("ada"))) == EVERYTHING and results("ada", "earlier/1")["points"] == 70
+
+
+def test_a_part_that_is_absent_stays_so_when_an_interrupted_command_for_another_part_is_followed_by_the_whole(
+    pack, ran, grade, results
+):
+    path = pack(".zip", {name: content for name, content in WORK.items() if "Minimax" not in name}, "ada")
+    ran.dies_after = 1
+    grade(path, "--only", "network")
+    ran.dies_after = None
+    assert grade(path)[0] == 1 and MATCH not in ran[1]
+    assert {i.split(".")[0] for i in results("ada")["could_not_grade"]} == {"minimax"}
+
+
+def test_a_whole_match_is_played_whatever_else_is_asked_for_in_the_same_command(pack, ran, grade, results):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    grade(path, "--only", "network.load", "--again", "--whole-match")
+    assert ran[1] == {"network.load", MATCH} and ran.games == "the games\n" and results("ada")["whole_match"] is True
+    grade(path, "--whole-match")
+    assert len(ran) == 2
+
+
+def test_what_a_person_has_looked_at_is_graded_whatever_else_is_asked_for_in_the_same_command(pack, ran, grade, results):
+    path, ran.unsure = pack(".zip", WORK, "ada"), ("mcts_pure.tree",)
+    grade(path)
+    ran.unsure = ()
+    grade(path, "--only", "network.load", "--again", "--looked-at")
+    assert ran[1] == {"network.load", "mcts_pure.tree"} and results("ada")["looked_at"] is True
+
+
+# ------------------------------------------------------------------------------------------ a request to grade again
+
+
+@pytest.fixture
+def interrupted(pack, ran, grade, monkeypatch):
+    """A class of three whose second grading was interrupted: ada is done, bob begun, cem not begun. `again()` continues it."""
+    paths = [pack(".zip", WORK, name) for name in ("ada", "bob", "cem")]
+    grade(*paths)
+    run_checks, begin = grading.run_checks_here, class_grading._ClassGrading.grade
+
+    def dies_in_bob(run, listener, stopping):
+        ran.dies_after = 3 if run.folder.name == "bob" else None
+        return run_checks(run, listener, stopping)
+
+    def dies_before_cem(self, path):
+        if path.stem == "cem":
+            raise KeyboardInterrupt
+        return begin(self, path)
+
+    with monkeypatch.context() as once:
+        once.setattr(grading, "run_checks_here", dies_in_bob)
+        once.setattr(class_grading._ClassGrading, "grade", dies_before_cem)
+        code, _, err = grade(*paths, "--jobs", "1", "--again")
+    assert code == 130 and "the same command continues" in err
+    ran.dies_after = None
+    ran.clear()
+    return lambda *options: grade(*paths, *options)
+
+
+def earlier(tmp_path):
+    return {path.parent.parent.name: path.name for path in (tmp_path / "out").glob("*/earlier/*")}
+
+
+def test_the_command_that_was_interrupted_while_grading_again_grades_each_submission_once(interrupted, ran, tmp_path):
+    plan = interrupted("--again", "--plan")[1]
+    assert "3 submissions, 1 finished, " in plan
+    code, out, _ = interrupted("--again")
+    assert code == 0 and "was interrupted before: what it has graded is not graded a second time" in out
+    assert "ada: already graded (" in out and "use --again" not in out
+    assert sorted(len(run) for run in ran) == [EVERYTHING - 3, EVERYTHING]
+    assert earlier(tmp_path) == {"ada": "1", "bob": "1", "cem": "1"}
+    assert not (tmp_path / "out/.again").exists()
+    # The request has been fulfilled; the same words are a new one.
+    assert interrupted("--again")[0] == 0 and len(ran) == 5
+
+
+def test_what_is_left_of_a_request_to_grade_again_is_named_by_the_command_without_it(interrupted, ran):
+    code, out, _ = interrupted()
+    assert code == 0 and "add --again to grade what is left of it" in out and [len(run) for run in ran] == [EVERYTHING - 3]
+    interrupted("--again")
+    assert len(ran) == 2
+
+
+def test_another_command_with_again_is_another_request(interrupted, ran):
+    code, out, _ = interrupted("--again", "--only", "network.load")
+    assert code == 0 and "was interrupted" not in out and ran == [{"network.load"}] * 3
+
+
+def test_a_damaged_record_of_requests_is_no_request(interrupted, ran, tmp_path):
+    (tmp_path / "out/.again").write_text("{", encoding="utf-8")
+    interrupted("--again")
+    assert len(ran) == 3

@@ -17,7 +17,8 @@ from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import replay
 from grader.instructor.gradebook_entries import read_entry
-from grader.pipeline.grading import grade
+from grader.pipeline.grading import environment, grade
+from grader.pipeline.judging import grader_digest
 from grader.pipeline.order import Order
 from grader.pipeline.results import Verdict
 
@@ -240,3 +241,10 @@ def test_the_moves_of_self_play_are_no_games_with_engines(load_module, monkeypat
 def test_games_of_an_earlier_version_tell_nothing_of_the_machine(games):
     verdict = Verdict("training.never_loses", "passed", 5.0, 5.0, "As expected.", "5.5", evidence={"games": games})
     assert not any("busy" in line for line in replay.comparison(verdict, verdict))
+
+
+def test_what_only_a_result_from_a_cluster_names_is_no_change_since_the_grading(assignment):
+    sandbox, now = find_sandbox(), environment(assignment)
+    there = {**now, "torch": "1.0", "node": "10.0.0.2", "speed": "0.97"}
+    results = SimpleNamespace(environment=there, sandbox=sandbox.properties, grader=grader_digest(assignment))
+    assert replay.differences(results, sandbox, assignment) == [f"torch 1.0, now {now['torch']}"]

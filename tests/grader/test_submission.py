@@ -226,6 +226,17 @@ def test_results_are_filed_by_the_name_without_the_suffix(tmp_path, file, name):
     assert submission_name(tmp_path / file) == name
 
 
+@pytest.mark.parametrize("top", ["", "gomoku/"])
+def test_the_workspace_of_an_interrupted_grading_is_no_second_candidate(pack, read, top):
+    own = {f"{top}{path}": content for path, content in WORK.items()}
+    laid = {f"{top}results/ada/workspace/{path}": content + b"// before\n" for path, content in WORK.items()}
+    laid |= {f"{top}results/ada/workspace/.workspace": b"[]", f"{top}results/ada/workspace/Board/rules.py": b""}
+    seen = read(pack(".zip", own | laid))
+    assert seen.files == WORK and f"also found in {top}results/ada/workspace, which were not used" in " ".join(seen.notes)
+    # Where it is the only one, it counts.
+    assert read(pack("folder", laid)).files[ENGINE] == WORK[ENGINE] + b"// before\n"
+
+
 def test_in_the_folder_that_a_student_works_in_reports_lie_at_the_top(pack, assignment):
     folder = pack("folder", {**WORK, "report.md": b"mine", "results/me/reports/report.md": b"kept", "report/a.png": b""})
     assert read_submission(folder, assignment, at_the_top=True).reports == ("report.md", "report/a.png")
