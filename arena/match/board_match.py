@@ -92,3 +92,9 @@ def _check_places(options: argparse.Namespace) -> None:
         raise UsageError(f"expected different files for --records and --json; got {options.json} for both")
     if options.sgf is not None and options.sgf.exists() and not options.sgf.is_dir():
         raise UsageError(f"expected a folder for --sgf; {options.sgf} is a file")
+    if options.records is not None and options.records.exists():
+        return  # what was written for the same match before is replaced
+    if options.json is not None and options.json.exists():
+        raise UsageError(f"expected no file at {options.json}, which may be the result of another match; name another file")
+    if options.sgf is not None and any(options.sgf.glob("game_*.sgf")):
+        raise UsageError(f"expected a folder without games for --sgf; {options.sgf} holds those of another match")

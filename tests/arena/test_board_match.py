@@ -160,6 +160,10 @@ def test_the_command_plays_a_match_and_continues_it(engines, tmp_path, capsys):
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["game"] == {"name": "nogo", "size": 5, "komi": None, "superko": False}
     assert arena.main(["replay", str(tmp_path / "r.jsonl"), "2"]) == 0
+    other = ["play", "nogo:random", "nogo:random", "--game", "nogo", "--board", "5x5", "--games", "1"]
+    for option, words in (("--json", "r.json"), ("--sgf", "sgf")):
+        assert arena.main([*other, option, str(tmp_path / words)]) == 2
+    assert json.loads((tmp_path / "r.json").read_text()) == result
 
 
 @pytest.mark.parametrize(
