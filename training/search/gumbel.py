@@ -18,8 +18,8 @@ by their priors. With q scaled to [0, 1] between the smallest and the largest q 
 
     sigma(q) = (50 + max_b N(b)) * 0.1 * q
 
-as in section 7.3 and in mctx. For Go and chess the paper has a factor of 1 instead of 0.1, and (q + 1) / 2 instead of the scaled
-q (appendix F). No gain was found with that: docs/training.md, "The scale of q in Gumbel search".
+as in section 7.3 and in mctx. For Go and chess the paper has a factor of 1 instead of 0.1, and (q + 1) / 2 instead of the
+scaled q (appendix F). No gain was found with that: docs/training.md, "The scale of q in Gumbel search".
 
 All q are for the side to move at the node. Each move is searched with a new tree, so that the root's moves have n visits
 after n playouts.
