@@ -13,14 +13,13 @@ from alphago_tools import BOARD, after, row_maker, write_played_games
 
 from common.locks import held_folder
 from games.gomoku.batch import GomokuBatch
-from games.gomoku.rules import GomokuRules
 from training.alphago import mixed, reinforce
 from training.alphago.__main__ import STAGES, main
 from training.alphago.config import ROLLOUTS, StagesConfig
 from training.alphago.mixed import MixedEvaluator, PlayedRollouts, rollouts_for
 from training.alphago.patterns import load_pattern_policy
 from training.alphago.play import SampledPolicy, UniformPolicy, results_for
-from training.alphago.reinforce import Episodes, Reinforce, openings_of_pairs, play_episodes
+from training.alphago.reinforce import Episodes, Reinforce, play_episodes
 from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
 from training.inference.evaluators import InferenceNetwork, evaluate_positions
@@ -197,14 +196,6 @@ def test_episodes_hold_the_learners_moves_and_what_came_of_them():
         assert move == length // 2 and z == (1 if length % 2 == 0 else -1)
         assert episodes.legal[0].shape == (16,)
     assert sorted(by_length.tolist()) == sorted([0, 2, 4, 1, 3] * 2)
-
-
-def test_games_begin_in_pairs_after_openings_of_different_lengths():
-    boards = openings_of_pairs(GomokuRules(*BOARD), 64, 3, np.random.default_rng(1))
-    stones = boards.feature_planes()[:, :2]
-    assert set(stones.sum(axis=(1, 2, 3)).astype(int)) == {1, 2, 3} and (stones[::2] == stones[1::2]).all()
-    assert len({each.tobytes() for each in stones}) > 20 and not boards.over.any()
-    assert not openings_of_pairs(GomokuRules(*BOARD), 3, 0, np.random.default_rng(1)).feature_planes()[:, :2].any()
 
 
 def test_the_gradient_makes_moves_that_won_likelier_and_the_baseline_is_taken_off(begin):
@@ -444,8 +435,6 @@ def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypa
         (("n_in_row = 3", "n_in_row = 3.0"), "reinforce", "expected n_in_row = a whole number"),
         (("pool_every = 5", "pool_every = 3"), "reinforce", "expected pool_every = 5, as when the pool in"),
         (("games = 64", "games = 64\nsharpness = 0"), "reinforce", "expected sharpness = a number above 0"),
-        (("games = 64", "games = 64\nopening_stones = -1"), "reinforce", "expected opening_stones"),
-        (("games = 64", "games = 64\nopening_stones = 15"), "reinforce", "expected openings of 0 to 4 stones"),
     ],
 )
 def test_a_wrong_configuration_is_answered_by_a_sentence(done, folder, tmp_path, capsys, change, stage, words):

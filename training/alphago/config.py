@@ -34,8 +34,6 @@ class ReinforceSettings:
         check_every: the number of steps between two measurements.
         check_games: the number of games against the supervised policy in each measurement.
         match_games: the number of games in each measurement at the end.
-        opening_stones: two games at a time begin after the same random opening of 1 to so many stones, one for each seat of the
-            learner; a file may leave it out.
         sharpness: the policy and its pool begin with the supervised policy to this power, normalised; a file may leave it out.
     """
 
@@ -48,7 +46,6 @@ class ReinforceSettings:
     check_every: int
     check_games: int
     match_games: int
-    opening_stones: int = 0
     sharpness: float = 1.0
 
 

@@ -2,9 +2,7 @@
 reinforcement learning"; REINFORCE, Williams 1992).
 
 A step plays n games between the policy rho and an opponent drawn from a pool of earlier versions, which includes the supervised
-policy. Both draw their moves. Games may begin after a random opening (the paper's begin on the empty board), since a policy
-that becomes less random sees ever fewer positions of a game's beginning. If z is the result for rho (1, -1 or 0), the step
-ascends the gradient
+policy. Both draw their moves. If z is the result for rho (1, -1 or 0), the step ascends the gradient
 
     1/n  sum over games and over rho's moves  of  d log p_rho(a | s) / d rho * (z - b(s) - c)
 
@@ -36,7 +34,7 @@ import torch
 from torch import nn
 
 from common.diverging import expect_finite
-from games.protocol import GameRules, PositionBatch
+from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
 from training.alphago.runs import (
@@ -51,7 +49,6 @@ from training.alphago.runs import (
 )
 from training.interrupts import Interrupts
 from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
-from training.selfplay.balanced_openings import after
 from training.supervised.learning import SAVE_EVERY_S, load_checkpoint, model_of, save_checkpoint
 from training.supervised.settings import CallError
 
@@ -102,14 +99,6 @@ def play_episodes(learner: Agent, opponent: Agent, boards: PositionBatch) -> Epi
     return Episodes(np.concatenate(states), np.concatenate(legal), np.concatenate(chosen), results, score)
 
 
-def openings_of_pairs(rules: GameRules, games: int, most: int, rng: np.random.Generator) -> PositionBatch:
-    """Return the positions in which games begin, [games]; 2 k and 2 k + 1 begin after the same 1 to `most` random stones."""
-    if most == 0:
-        return rules.batch(games)
-    drawn = [rules.draw_opening(int(rng.integers(1, most + 1)), rng) for _ in range((games + 1) // 2)]
-    return after(rules, [opening for opening in drawn for _ in range(2)][:games])
-
-
 def sharpened(model: nn.Module, power: float) -> nn.Module:
     """Return a copy of a network in eval mode whose policy is p^power, normalised."""
     model = copy.deepcopy(model).eval()
@@ -143,7 +132,6 @@ class Reinforce:
     def __init__(self, config: StagesConfig, run: Path, dtype: torch.dtype | None = None) -> None:
         self.config, self.settings = config, config.reinforce
         self.folder = run / "reinforce"
-        config.rules.draw_opening(self.settings.opening_stones, np.random.default_rng(0))  # refuses too many stones
         self.steps, self.cpu_s = 0, 0.0
         self.scores: list[float] = []
         self.gradient_norms: list[float] = []
@@ -185,8 +173,7 @@ class Reinforce:
         """Play games against one opponent, take a gradient step, and return the learner's score in the games."""
         rng = np.random.default_rng([self.config.seed, 2, self.steps])
         opponent = self.agent(self._opponent(rng), rng)
-        boards = openings_of_pairs(self.config.rules, self.settings.games, self.settings.opening_stones, rng)
-        episodes = play_episodes(self.agent(self.model, rng), opponent, boards)
+        episodes = play_episodes(self.agent(self.model, rng), opponent, self.config.rules.batch(self.settings.games))
         self._ascend(episodes)
         self.steps += 1
         if self.steps % self.settings.pool_every == 0:
