@@ -27,7 +27,7 @@ from grader.pipeline.order import Order
 from grader.pipeline.ray_grading import RayChecks
 from grader.pipeline.regrading import require_same_assignment, work_for
 from grader.pipeline.report import write_report
-from grader.pipeline.requests import interrupted_request, remembered
+from grader.pipeline.requests import interrupted_request, keeping_request
 from grader.pipeline.results import REPORT, Results
 from grader.pipeline.run_folder import REFUSAL_FILE, finish_move, update_reports
 from grader.pipeline.submission import (
@@ -110,7 +110,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         announce(f"{whole}, profile {order.profile}")
         if order.request:
             announce(CONTINUED if order.again else FORGOTTEN)
-        order = stack.enter_context(remembered(names, order))
+        order = stack.enter_context(keeping_request(names, order))
         grading = _ClassGrading(order, ClassProgress(announce, len(paths), len(slots)), complain, run_checks=cluster)
         free: SimpleQueue[set[int]] = SimpleQueue()
         for cores in slots:

@@ -68,9 +68,10 @@ def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment
     """
     paths = list(paths)
     laid_out = {_parent(path) for path in paths if path.rpartition("/")[2] == MARKER} - {""}
-    elsewhere = [path for path in paths if not laid_out.intersection(_with_parents(_parent(path)))] if laid_out else paths
-    everywhere = _candidates(paths, assignment)
-    candidates = everywhere | _candidates(elsewhere, assignment)
+    candidates = everywhere = _candidates(paths, assignment)
+    if laid_out:
+        elsewhere = [path for path in paths if not laid_out.intersection(_with_parents(_parent(path)))]
+        candidates = everywhere | _candidates(elsewhere, assignment)
     others = {_parent(place) for places in everywhere.values() for place in places} & laid_out
     if at_the_top and any("/" not in place for places in candidates.values() for place in places):
         candidates = {

@@ -26,7 +26,7 @@ def interrupted_request(names: Sequence[str], order: Order) -> str:
 
 
 @contextmanager
-def remembered(names: Sequence[str], order: Order) -> Iterator[Order]:
+def keeping_request(names: Sequence[str], order: Order) -> Iterator[Order]:
     """Yield the order with the id of its request, if it is one; the request is kept unless the block comes to its end.
 
     Args:

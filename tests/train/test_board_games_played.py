@@ -218,7 +218,7 @@ def test_what_cannot_be_played_gets_one_sentence(refusal, arguments, words):
 def test_a_kit_without_games_gets_one_sentence(refusal, workspace, monkeypatch):
     import sys
 
-    monkeypatch.setitem(sys.modules, "games.for_people", None)
+    monkeypatch.setitem(sys.modules, "games", None)
     assert "expected the folder games/ for --game go" in refusal("human_play.py", "--terminal", "--game", "go")
 
 

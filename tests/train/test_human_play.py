@@ -84,7 +84,7 @@ def test_a_recorded_game_is_opened_by_its_number(call, tmp_path):
     games = [game_record(0), replace(game_record(3), moves=moves, names=("first", "second"))]
     games += [replace(game_record(4), moves=((7, 7), (7, 7)))]
     file = tmp_path / "match.jsonl"
-    heading = {"format": FORMAT, "match": {}, "digests": []}
+    heading = {"format": FORMAT, "match": {}, "digests": [None, None]}
     file.write_text("".join(json.dumps(line) + "\n" for line in (heading, *(game.to_json() for game in games))))
     people = ("human_play.py", "--terminal", "--black", "human", "--white", "human")
     code, out, err = call(*people, "--open", file, 3, stdin="q\n")  # on the board of the match
