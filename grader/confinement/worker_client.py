@@ -19,7 +19,6 @@ import platform
 import re
 import secrets
 import selectors
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from typing import Any
 
 from arena.engine.process import Descendants, signal_name
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
+from common.files import remove
 from common.harmless_text import on_screen
 from common.processes import kill_group
 from grader.confinement.blame import SUBMITTED
@@ -149,7 +149,7 @@ class Worker:
             self._process = None
             self._tree.withheld.close()
         if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            remove(self._scratch)
             self._scratch = None
 
     def _start(self) -> None:

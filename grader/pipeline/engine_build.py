@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from arena.engine.process import Descendants
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
 from common.errors import UsageError
+from common.files import remove
 from common.processes import kill_group
 from grader.assignment import Assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox
@@ -297,7 +298,7 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
             fresh.unlink(missing_ok=True)
         return diagnostics
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove(scratch)
 
 
 def _standard_that_is_too_old(command: Sequence[str], compiled: Callable[[Sequence[str]], str]) -> str:
