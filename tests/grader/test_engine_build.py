@@ -228,7 +228,7 @@ def test_a_source_that_speaks_of_a_full_disk_is_still_told_by_its_first_error(bu
     [("Cannot create temporary file in /x", "x"), ("a: fatal error: b", ": No space left on device")],
 )
 def test_a_source_that_takes_the_name_of_a_fault_of_the_machine_does_not_compile(build, name, error):
-    with pytest.raises(StudentFault, match="^The engine does not compile: "):
+    with pytest.raises(StudentFault, match=r"^The engine does not compile: "):
         build({"Minimax/a.cpp": f'#line 1 "{name}"\n#error {error}\n'})
 
 
