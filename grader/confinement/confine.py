@@ -9,7 +9,8 @@ and nothing outlives it. A filter of system calls (seccomp) blocks new processes
 charged to any process. Calls that would change on which core or with which priority the program runs change nothing, but seem
 to succeed. With --reads or --writes, if the kernel has Landlock, a Landlock domain blocks all other files, TCP, and signals to
 outside processes. With --bare there are no namespaces; the filter then also blocks sockets, queues of messages, calls that
-reach into other processes or make a file signal them, and changes of a file's owner, mode or times (which Landlock does not cover; these calls seem to succeed).
+reach into other processes or make a file signal them, and changes of a file's owner, mode or times (which Landlock does not
+cover; these calls seem to succeed).
 
 This module uses only the standard library and imports nothing from the grader, since it runs where the grader is not visible.
 """
