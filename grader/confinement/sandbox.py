@@ -117,7 +117,7 @@ class Sandbox:
         if self.level != "rlimits" and (folder := shows_the_grader()):
             return (
                 f"Weak confinement ({self.level}): programs can read the grader's own files, which are in {folder}, a folder "
-                "that every program needs. Use a virtual environment in a folder of its own, and a repository outside the system's."
+                "that every program needs. Use a virtual environment in its own folder, and a repository outside the system's."
             )
         if self.weak:
             lacks = "can reach all files that their user may read or write"

@@ -135,7 +135,8 @@ class Worker:
         if "fault" in reply:
             sentence = fault_sentence(reply["fault"], self._submitted)
             if reply["fault"]["ours"]:
-                raise CouldNotGrade(f"code that was handed out failed when the grader used it: {sentence}")
+                # It is the word of the process in which the submission's code runs.
+                raise CouldNotGrade(f"code that was handed out seems to have failed, unless the submission forges this: {sentence}")
             raise StudentFault(sentence)
         return reply["value"]
 
