@@ -136,7 +136,9 @@ class Worker:
             sentence = fault_sentence(reply["fault"], self._submitted)
             if reply["fault"]["ours"]:
                 # It is the word of the process in which the submission's code runs.
-                raise CouldNotGrade(f"code that was handed out seems to have failed, unless the submission forges this: {sentence}")
+                raise CouldNotGrade(
+                    f"code that was handed out seems to have failed, unless the submission forges this: {sentence}"
+                )
             raise StudentFault(sentence)
         return reply["value"]
 

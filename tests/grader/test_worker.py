@@ -217,7 +217,9 @@ def test_whose_failure_it_is_depends_on_who_called_and_who_raised(tmp_path, way)
 
 def test_a_position_that_the_grader_gets_wrong_could_not_be_graded(worker):
     """Nothing of the submission has been called when Board refuses it."""
-    with pytest.raises(CouldNotGrade, match=r"^code that was handed out seems to have failed, unless .* forges this: ValueError"):
+    with pytest.raises(
+        CouldNotGrade, match=r"^code that was handed out seems to have failed, unless .* forges this: ValueError"
+    ):
         worker().call("choose", positions=[{**POSITION, "moves": [0, 0]}], **PLAYER)
 
 
