@@ -223,6 +223,26 @@ def test_a_position_that_the_grader_gets_wrong_could_not_be_graded(worker):
         worker().call("choose", positions=[{**POSITION, "moves": [0, 0]}], **PLAYER)
 
 
+NETWORK_THAT_CHANGES_FOLDER = """
+import os
+import torch
+os.chdir(os.path.dirname(__file__))
+
+class PolicyValueNet:
+    def __init__(self, width, height, block, init_model=None):
+        self.model = torch.nn.Linear(2, 1)
+        self.model.load_state_dict(torch.load(init_model, weights_only=True))
+"""
+
+
+def test_a_module_may_change_the_working_folder_when_it_is_imported(worker):
+    """The folder of the module cannot be written; the weights given to the network come by a file elsewhere."""
+    asked = worker(more={"AlphaZero/policy_value_net_torch.py": NETWORK_THAT_CHANGES_FOLDER.encode()})
+    weights = {"weight": np.array([[0.5, 2.0]], dtype=np.float32), "bias": np.array([1.0], dtype=np.float32)}
+    asked.call("net_create", width=3, height=3, block=1, weights=weights)
+    assert asked.call("net_weights")["weight"].tolist() == [[0.5, 2.0]]
+
+
 def test_a_message_of_several_lines_becomes_one_sentence(worker):
     assert fault(worker("raise ValueError('first\\n\\tsecond')")).startswith("ValueError: first second (AlphaZero/")
 
