@@ -4,6 +4,8 @@ The interpreter runs this file as a script, inside whatever namespaces `grader.c
 
     python -I -S confine.py --memory-mib 1024 --cpu-s 60 --processes 64 --file-size-mib 16 --cwd DIR [--uid N] -- PROGRAM
 
+With --uid-among FIRST END the user id is drawn from [FIRST, END) at each start.
+
 Unless --children is given, a program is a single process with threads, so its address space is all the memory it can have,
 and nothing outlives it. A filter of system calls (seccomp) blocks new processes, namespaces, tracing, and memory that is not
 charged to any process. Calls that would change on which core or with which priority the program runs change nothing, but seem
@@ -259,12 +261,16 @@ def main() -> None:
     parser.add_argument("--children", action="store_true")
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--uid", type=int)
+    parser.add_argument("--uid-among", type=int, nargs=2, metavar=("FIRST", "END"))
     parser.add_argument("--capability", type=int, action="append", default=[])
     parser.add_argument("--reads", action="append", default=[])
     parser.add_argument("--writes", action="append", default=[])
     parser.add_argument("--cwd", required=True)
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
+    if options.uid_among:
+        first, end = options.uid_among
+        options.uid = first + int.from_bytes(os.urandom(4), "big") % (end - first)
 
     def limit(kind: int, value: int) -> None:
         _, hard = resource.getrlimit(kind)

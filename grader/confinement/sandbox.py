@@ -141,7 +141,7 @@ class Sandbox:
         keeps: bool = False,
         cwd: Path | None = None,
     ) -> list[str]:
-        """Return the command line that runs `command` confined.
+        """Return the command line that runs `command` confined; without a scratch folder it may run several times at once.
 
         Args:
             command: program and arguments; the program has the same path inside.
@@ -159,11 +159,13 @@ class Sandbox:
         inner += ["--cwd", str(cwd or scratch or "/")]
         if limits.children:
             inner += ["--children"]
-        if self.own_user:
+        if self.own_user and scratch is not None:
             uid = secrets.choice(own_user_ids())
             inner += ["--uid", str(uid)]
-            if scratch is not None:
-                os.chown(scratch, uid, uid)
+            os.chown(scratch, uid, uid)
+        elif self.own_user:
+            # Drawn at each start: a match runs the same command several times at once, and the kernel limits a user's threads.
+            inner += ["--uid-among", str(own_user_ids().start), str(own_user_ids().stop)]
         folders = [*map(Path, SYSTEM), *interpreter_folders()]
         shown = [*folders, *_outside(folders, interpreter_files()), CONFINE, *read_only]
         shown = [path for path in dict.fromkeys(shown) if path.exists()]

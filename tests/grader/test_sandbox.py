@@ -257,6 +257,15 @@ def test_without_namespaces_queues_and_memory_of_the_same_user_are_out_of_reach(
     assert run(Sandbox("rlimits", False), [*PYTHON, code]).stdout == "1 1 1 1\n"
 
 
+def test_programs_started_by_one_command_have_their_own_limits_of_threads(level):
+    """The games of a match start the same command at once; the kernel counts the threads of a user."""
+    if not level.own_user:
+        pytest.skip("programs run under the user id of the grader")
+    wrapped = level.wrap([*PYTHON, "import os; print(os.getuid())"], limits=LIMITS)
+    found = {int(subprocess.run(wrapped, capture_output=True, env=ENVIRONMENT, timeout=60).stdout) for _ in range(3)}
+    assert len(found) > 1 and found <= set(sandbox.own_user_ids())
+
+
 def test_there_is_no_filter_for_an_unknown_processor():
     assert call_filter("s390x", children=False) == b"" != call_filter("aarch64", children=False)
 
