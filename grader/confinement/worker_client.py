@@ -19,6 +19,7 @@ import platform
 import re
 import secrets
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,7 @@ MAX_REPLY_PARTS = 1_000_000  # in memory, a part takes up to 30 times the size o
 NOT_WRITTEN = "Not written yet:"  # how the sentence about a stub begins
 MAX_DIGITS = 18  # most digits of an integer
 STDERR_TAIL_BYTES = 4096
+CPU_DOUBT_S = 1.0  # what of the CPU time of a process that was killed may have escaped the last look
 VERSION_DEPENDENT = ("SyntaxError", "ImportError")  # faults that code for a newer Python may have in this one
 FOREIGN_REPLY = "The program wrote something of its own to its connection with the grader."
 
@@ -247,6 +249,7 @@ class Worker:
                     raise StudentFault(f"No reply within {limit_s:g} s.") from over
 
     def _ending(self, process: subprocess.Popen[bytes]) -> str:
+        used_s = self._tree.cpu_s()  # while the process is not yet waited for
         try:
             code = process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -255,6 +258,8 @@ class Worker:
         with contextlib.suppress(BlockingIOError):
             self._stderr = (self._stderr + os.read(process.stderr.fileno(), 1 << 20))[-STDERR_TAIL_BYTES:]
         how = f"killed by signal {signal_name(-code)}" if code < 0 else f"exit code {code}"
+        if code == -signal.SIGKILL and used_s > self._limits.cpu_s - CPU_DOUBT_S:
+            how = f"it used up the {self._limits.cpu_s} s of CPU time of one process"
         return f"The program ended in the middle of a check ({how}{self._last_words})."
 
     @property

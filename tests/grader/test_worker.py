@@ -7,13 +7,14 @@ import json
 import platform
 import sys
 import time
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-from odd_workers import LINE, MANY, MODULE, PLAYER, POSITION, ROOT, choose, fault
+from odd_workers import LIMITS, LINE, MANY, MODULE, PLAYER, POSITION, ROOT, choose, fault
 
 from grader.confinement import worker_client
 from grader.confinement.blame import is_ours
@@ -301,6 +302,12 @@ def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
 def test_a_program_starts_no_other_process_and_may_have_threads(worker, start):
     asked = worker(f"t = threading.Thread(target=int); t.start(); t.join(); {start}")
     assert fault(asked).startswith("PermissionError: [Errno 1] Operation not permitted")
+
+
+@pytest.mark.machine
+def test_a_program_that_used_up_the_time_of_its_process_is_told_so(worker):
+    asked = worker("while True: pass", limits=replace(LIMITS, cpu_s=4))
+    assert fault(asked) == "The program ended in the middle of a check (it used up the 4 s of CPU time of one process)."
 
 
 @pytest.mark.machine
