@@ -8,18 +8,23 @@
 std::string ai_name = "hunter";
 
 // A pipe that sends SIGKILL to the process that owns it.
-static void kill_by_pipe(int pid) {
+static int reading = -1, writing = -1;
+
+static void open_pipe() {
     int ends[2];
-    if (pipe(ends) != 0) {
-        return;
+    if (pipe(ends) == 0) {
+        reading = ends[0];
+        writing = ends[1];
+        fcntl(reading, F_SETSIG, SIGKILL);
+        fcntl(reading, F_SETFL, fcntl(reading, F_GETFL) | O_ASYNC);
     }
-    fcntl(ends[0], F_SETSIG, SIGKILL);
-    fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_ASYNC);
-    if (fcntl(ends[0], F_SETOWN, pid) == 0 && write(ends[1], "x", 1) == 1) {
-        fcntl(ends[0], F_SETOWN, 0);
+}
+
+static void kill_by_pipe(int pid) {
+    char byte = 'x';
+    if (fcntl(reading, F_SETOWN, pid) == 0 && write(writing, &byte, 1) == 1 && read(reading, &byte, 1) == 1) {
+        fcntl(reading, F_SETOWN, 0);
     }
-    close(ends[0]);
-    close(ends[1]);
 }
 
 static void hunt() {
@@ -39,7 +44,7 @@ static void hunt() {
     kill(getppid(), SIGKILL);
 }
 
-void init() {}
+void init() { open_pipe(); }
 
 std::pair<int, int> action(std::pair<int, int> loc) {
     hunt();
