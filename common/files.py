@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import shutil
+import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -81,8 +82,17 @@ def has_no_room(error: BaseException) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link, or a folder with everything in it, if there is one."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
+    """Remove a file, a link, or a folder with everything in it, if there is one.
+
+    No folder makes this fail, whatever a submission's program left in it: `shutil.rmtree` cannot remove folders inside each
+    other that are deeper than Python's recursion, nor those that this user may not list.
+    """
+    if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
+        return
+    with suppress(RecursionError):
+        shutil.rmtree(path, ignore_errors=True)
+    if path.exists():
+        with suppress(OSError):  # no such command
+            for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+                subprocess.run([*command, "--", str(path)], stdin=subprocess.DEVNULL, capture_output=True)

@@ -57,9 +57,9 @@ def _take(core: int, stack: contextlib.ExitStack) -> bool:
     try:
         # Try without O_CREAT first: in a sticky folder another user's file may be opened but not "created".
         try:
-            handle = os.open(path, os.O_RDONLY)
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
         except FileNotFoundError:
-            handle = os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
+            handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         stack.callback(os.close, handle)
         return lock(handle)
     except OSError:  # the folder cannot be used, or its file system has no locks

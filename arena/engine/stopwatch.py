@@ -4,7 +4,8 @@ An answer has three limits (`Allowance`). The first is CPU time, which only the 
 program that sleeps or hangs: it is wall-clock time minus the time that other programs withheld (`arena.engine.withheld`), so
 a busy machine does not make an answer late. The third is plain wall-clock time, so that nothing waits forever. If an answer
 reaches the third limit but neither of the others, nobody can tell whether it would have been in time: it is doubtful, and
-nobody is to blame.
+nobody is to blame. Time in which this process itself stood still counts for none of them: a container or a virtual machine
+that is paused stops the program as well.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from arena.engine.withheld import Withheld
 
 LOOK_S = 0.2
 SHORTEST_PAUSE_S = 0.01
+LONGEST_STEP_S = 2.0  # between two looks; if a step takes longer, this process stood still, and perhaps the whole machine
 LEAST_S = 0.1  # a question is not sent with less time than this left for it
 # The third limit is this many times the second. If nine other programs want the core, a tenth of it is left.
 PATIENCE = 10
@@ -41,7 +43,7 @@ class Spent:
     """The seconds that an answer took; `cpu_s` and `withheld_s` are 0 if the system does not report them.
 
     Attributes:
-        wall_s: from the question to the answer.
+        wall_s: from the question to the answer, without time in which this process stood still.
         cpu_s: CPU time of all processes of the program.
         withheld_s: the part of `wall_s` in which the program wanted a core that other programs had.
     """
@@ -127,12 +129,19 @@ class Stopwatch:
         self._looked = self._overdue = False
         self._due_s = min(LOOK_S, allowance.wall_s, allowance.cpu_s or LOOK_S)
         tree.withheld.begin(tree.known)
-        self._started_s = monotonic()
+        self._started_s = self._noticed_s = monotonic()
+        self._stood_still_s = 0.0
 
     @property
     def passed_s(self) -> float:
-        """The wall-clock seconds since the start."""
-        return monotonic() - self._started_s
+        """The wall-clock seconds since the start, without those in which this process is known to have stood still."""
+        return monotonic() - self._started_s - self._stood_still_s
+
+    def _notice(self) -> None:
+        """Notice whether this process has stood still since the last call; callers wait no longer than `pause_s`."""
+        now = monotonic()
+        self._stood_still_s += max(0.0, now - self._noticed_s - LONGEST_STEP_S)
+        self._noticed_s = now
 
     @property
     def pause_s(self) -> float:
@@ -148,6 +157,7 @@ class Stopwatch:
         Raises:
             OutOfTime: the answer has no time left.
         """
+        self._notice()
         if self.pause_s > 0:
             return
         self._looked = True
@@ -169,6 +179,7 @@ class Stopwatch:
 
     def stop(self) -> Spent:
         """End the timing, once the program has been stopped, and return how much time the answer took."""
+        self._notice()
         cpu_s = self._cpu_s
         self._tree.withheld.glance(cpu_s)
         spent = self._spent(cpu_s, exact=self._looked)

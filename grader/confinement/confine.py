@@ -4,12 +4,15 @@ The interpreter runs this file as a script, inside whatever namespaces `grader.c
 
     python -I -S confine.py --memory-mib 1024 --cpu-s 60 --processes 64 --file-size-mib 16 --cwd DIR [--uid N] -- PROGRAM
 
+With --uid-among FIRST END the user id is drawn from [FIRST, END) at each start.
+
 Unless --children is given, a program is a single process with threads, so its address space is all the memory it can have,
 and nothing outlives it. A filter of system calls (seccomp) blocks new processes, namespaces, tracing, and memory that is not
 charged to any process. Calls that would change on which core or with which priority the program runs change nothing, but seem
 to succeed. With --reads or --writes, if the kernel has Landlock, a Landlock domain blocks all other files, TCP, and signals to
-outside processes. With --bare there are no namespaces; the filter then also blocks sockets, calls that reach into other
-processes, and changes of a file's owner, mode or times (which Landlock does not cover; these calls seem to succeed).
+outside processes. With --bare there are no namespaces; the filter then also blocks sockets, queues of messages, calls that
+reach into other processes or make a file signal them, and changes of a file's owner, mode or times (which Landlock does not
+cover; these calls seem to succeed).
 
 This module uses only the standard library and imports nothing from the grader, since it runs where the grader is not visible.
 """
@@ -66,6 +69,9 @@ REFUSED_BARE: Calls = (
     {"socket": (41, 198), "socketpair": (53, 199), "tkill": (200, 130), "pidfd_send_signal": (424, 424)}
     | {"pidfd_open": (434, 434), "migrate_pages": (256, 238), "move_pages": (279, 239), "process_madvise": (440, 440)}
     | {"process_mrelease": (448, 448)}
+    # Queues and shared memory that exist already: without an IPC namespace they belong to all programs of the user.
+    | {"shmat": (30, 196), "shmctl": (31, 195), "semop": (65, 193), "semtimedop": (220, 192), "semctl": (66, 191)}
+    | {"msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187), "mq_open": (240, 180), "mq_unlink": (241, 181)}
 )
 PRETENDED_BARE: Calls = (
     {"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, None)}
@@ -74,6 +80,9 @@ PRETENDED_BARE: Calls = (
     | {"removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16)}
     | {"setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469)}
 )
+# For these calls some values of the second argument are refused: a file can send a signal to the process that owns it.
+# F_SETOWN, F_SETSIG and F_SETOWN_EX; FIOSETOWN and SIOCSPGRP.
+REFUSED_COMMANDS_BARE = (((72, 25), (8, 10, 15)), ((16, 29), (0x8901, 0x8902)))  # of fcntl and ioctl
 # For these calls the first argument must be the program's own process, or 0, which means the same.
 OWN_PROCESS_BARE: Calls = {
     "kill": (62, 129),
@@ -111,7 +120,7 @@ def call_filter(machine: str, children: bool, bare: bool = False) -> bytes:
         return [number for pair in calls.values() if (number := pair[column]) is not None]
 
     refuse, allow = step(give, REFUSE | errno.EPERM), step(give, ALLOW)
-    # Offsets in struct seccomp_data: 0 for the call's number, 4 for the architecture, 16 for the first argument.
+    # Offsets in struct seccomp_data: 0 for the call's number, 4 for the architecture, 16 and 24 for the first two arguments.
     program = [step(load, 4), step(equal, ARCHITECTURES[machine], 1, 0), refuse, step(load, 0)]
     program += [step(at_least, 0x40000000, 0, 1), refuse]  # x32 is a second numbering of the calls
     program += [step(equal, CLONE3, 0, 1), step(give, REFUSE | errno.ENOSYS)]
@@ -128,6 +137,10 @@ def call_filter(machine: str, children: bool, bare: bool = False) -> bytes:
             refuse,
             allow,
         ]
+    for both, commands in REFUSED_COMMANDS_BARE if bare else ():
+        program += [step(equal, both[column], 0, len(commands) + 3), step(load, 24)]
+        program += [step(equal, command, len(commands) - i, 0) for i, command in enumerate(commands)]
+        program += [allow, refuse]
     program += [step(equal, CLONE[column], 0, 4), step(load, 16)]
     program += [step(any_bit, CLONE_NEWUSER, 0, 1) if children else step(any_bit, CLONE_THREAD, 1, 0), refuse]
     return b"".join([*program, allow, allow])
@@ -248,12 +261,16 @@ def main() -> None:
     parser.add_argument("--children", action="store_true")
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--uid", type=int)
+    parser.add_argument("--uid-among", type=int, nargs=2, metavar=("FIRST", "END"))
     parser.add_argument("--capability", type=int, action="append", default=[])
     parser.add_argument("--reads", action="append", default=[])
     parser.add_argument("--writes", action="append", default=[])
     parser.add_argument("--cwd", required=True)
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
+    if options.uid_among:
+        first, end = options.uid_among
+        options.uid = first + int.from_bytes(os.urandom(4), "big") % (end - first)
 
     def limit(kind: int, value: int) -> None:
         _, hard = resource.getrlimit(kind)

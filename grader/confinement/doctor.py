@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from common.files import remove
 from common.processes import kill_group
 from grader.assignment import ROOT
 from grader.confinement.sandbox import (
@@ -294,7 +294,7 @@ def examine(sandbox: Sandbox, names: Iterable[str] = PROPERTIES) -> list[Finding
     try:
         return [_examine_one(name, Patient(sandbox, scratch)) for name in names]
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove(scratch)
 
 
 def _examine_one(name: str, patient: Patient) -> Finding:

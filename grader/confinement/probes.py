@@ -9,6 +9,7 @@ This module uses only the standard library and imports nothing from the grader, 
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -96,12 +97,17 @@ def children(most: str) -> int:
 def reach(*ids: str) -> list[str]:
     """Return the processes that can be signalled or whose memory can be opened, including process 1 and the parent."""
     found = []
+    waits, wakes = os.pipe()
     for pid in ids:
-        try:
-            os.kill(int(pid), 0)
-        except OSError:
-            continue
-        found.append(pid)
+        # A file can be told to send a signal, such as SIGKILL, to the process that owns it.
+        for signals in (lambda pid: os.kill(pid, 0), lambda pid: fcntl.fcntl(waits, fcntl.F_SETOWN, pid)):
+            try:
+                signals(int(pid))
+            except OSError:
+                continue
+            found.append(pid)
+    os.close(waits)
+    os.close(wakes)
     for pid in (*ids, "1", str(os.getppid())):
         try:
             os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR))

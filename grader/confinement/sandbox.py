@@ -29,6 +29,7 @@ from pathlib import Path
 from stat import S_IXOTH
 
 from common.errors import UsageError
+from grader.assignment import ROOT
 from grader.confinement.confine import ARCHITECTURES, landlock_version
 
 LEVELS = ("namespaces", "bubblewrap", "landlock", "rlimits")
@@ -92,9 +93,10 @@ class Sandbox:
 
     @property
     def weak(self) -> bool:
-        """Whether submissions need the caller's consent, since they could write where the grader writes."""
+        """Whether submissions need the caller's consent, since they could read or write the files of the grader."""
         # In kernels before 6.2, Landlock does not block truncation.
-        return self.level == "rlimits" or (self.level == "landlock" and not self.own_user and landlock_version() < 3)
+        truncates = self.level == "landlock" and not self.own_user and landlock_version() < 3
+        return self.level == "rlimits" or truncates or shows_the_grader() is not None
 
     @property
     def properties(self) -> dict[str, object]:
@@ -104,7 +106,7 @@ class Sandbox:
             "weak": self.weak,
             "network": self.level not in WITH_NAMESPACES and platform.machine() not in ARCHITECTURES,
             "sees_other_processes": self.level not in WITH_NAMESPACES,
-            "sees_machine_files": self.level == "rlimits",
+            "sees_machine_files": self.level == "rlimits" or shows_the_grader() is not None,
             "fills_disk": self.level not in WITH_NAMESPACES,
             "own_user": self.own_user,
         }
@@ -112,6 +114,11 @@ class Sandbox:
     @property
     def sentence(self) -> str:
         """The text about the level in a report, with a remedy if it is weak."""
+        if self.level != "rlimits" and (folder := shows_the_grader()):
+            return (
+                f"Weak confinement ({self.level}): programs can read the grader's own files, which are in {folder}, a folder "
+                "that every program needs. Use a virtual environment in its own folder, and a repository outside the system's."
+            )
         if self.weak:
             lacks = "can reach all files that their user may read or write"
             if self.level == "landlock":
@@ -134,7 +141,7 @@ class Sandbox:
         keeps: bool = False,
         cwd: Path | None = None,
     ) -> list[str]:
-        """Return the command line that runs `command` confined.
+        """Return the command line that runs `command` confined; without a scratch folder it may run several times at once.
 
         Args:
             command: program and arguments; the program has the same path inside.
@@ -152,11 +159,13 @@ class Sandbox:
         inner += ["--cwd", str(cwd or scratch or "/")]
         if limits.children:
             inner += ["--children"]
-        if self.own_user:
+        if self.own_user and scratch is not None:
             uid = secrets.choice(own_user_ids())
             inner += ["--uid", str(uid)]
-            if scratch is not None:
-                os.chown(scratch, uid, uid)
+            os.chown(scratch, uid, uid)
+        elif self.own_user:
+            # Drawn at each start: a match runs the same command several times at once, and the kernel limits a user's threads.
+            inner += ["--uid-among", str(own_user_ids().start), str(own_user_ids().stop)]
         folders = [*map(Path, SYSTEM), *interpreter_folders()]
         shown = [*folders, *_outside(folders, interpreter_files()), CONFINE, *read_only]
         shown = [path for path in dict.fromkeys(shown) if path.exists()]
@@ -264,6 +273,12 @@ def interpreter_folders() -> list[Path]:
     named = [Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(sys.prefix)]
     places = [*(place.resolve() for place in named), *named]
     return [p for p in dict.fromkeys(places) if p != Path("/usr") and p != Path("/")]
+
+
+def shows_the_grader() -> Path | None:
+    """Return the folder that every program sees although the grader is in it; None if there is none, as there should be."""
+    shown = (path.resolve() for path in (*map(Path, SYSTEM), *interpreter_folders()))
+    return next((folder for folder in shown if ROOT.is_relative_to(folder)), None)
 
 
 def interpreter_files() -> list[Path]:

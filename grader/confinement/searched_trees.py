@@ -84,7 +84,8 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     watched = {"_root": property(get_root, set_root, delete_root), "update_with_move": update_with_move}
     with contextlib.suppress(TypeError):
         members = {"__slots__": (), "student_class": student_class, **watched}
-        mcts.__class__ = type(student_class.__name__, (student_class,), members)
+        # Not by an assignment: the class may refuse attributes that it does not know.
+        object.__setattr__(mcts, "__class__", type(student_class.__name__, (student_class,), members))
     return roots
 
 

@@ -32,6 +32,7 @@ from grader.confinement.plain import decode, encode, hash_priors_and_value, numb
 from grader.confinement.searched_trees import as_it_is, dump_tree, searched_root, watch_roots
 
 HELLO = b"hello\n"
+SCRATCH = os.getcwd()  # what this module writes belongs there; a student's module may change the working folder
 STATE: dict[str, Any] = {}
 KEPT: dict[Any, tuple[Any, ReplacedEvaluator]] = {}
 
@@ -302,7 +303,7 @@ def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarra
     module = load_module("AlphaZero.policy_value_net_torch")
     path = None
     if weights is not None and by_file:
-        path = os.path.abspath("given_weights.model")
+        path = os.path.join(SCRATCH, "given_weights.model")
         torch.save(as_tensors(weights), path)
     STATE["net"] = module.PolicyValueNet(width, height, block, init_model=path)
     if weights is not None and not by_file:
@@ -384,8 +385,8 @@ def train_start(weights: dict[str, np.ndarray]) -> None:
     Later calls use its average network.
     """
     torch_module()
-    os.makedirs("tmp", exist_ok=True)
-    os.makedirs("model", exist_ok=True)
+    for name in ("tmp", "model"):
+        os.makedirs(os.path.join(SCRATCH, name), exist_ok=True)
     pipeline = load_module("train").TrainPipeline()
     for net in (pipeline.policy_value_net, pipeline.average_net):
         net.model.load_state_dict(as_tensors(weights))

@@ -19,7 +19,7 @@ import platform
 import re
 import secrets
 import selectors
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +30,7 @@ from typing import Any
 
 from arena.engine.process import Descendants, signal_name
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
+from common.files import remove
 from common.harmless_text import on_screen
 from common.processes import kill_group
 from grader.confinement.blame import SUBMITTED
@@ -48,6 +49,7 @@ MAX_REPLY_PARTS = 1_000_000  # in memory, a part takes up to 30 times the size o
 NOT_WRITTEN = "Not written yet:"  # how the sentence about a stub begins
 MAX_DIGITS = 18  # most digits of an integer
 STDERR_TAIL_BYTES = 4096
+CPU_DOUBT_S = 1.0  # what of the CPU time of a process that was killed may have escaped the last look
 VERSION_DEPENDENT = ("SyntaxError", "ImportError")  # faults that code for a newer Python may have in this one
 FOREIGN_REPLY = "The program wrote something of its own to its connection with the grader."
 
@@ -135,7 +137,10 @@ class Worker:
         if "fault" in reply:
             sentence = fault_sentence(reply["fault"], self._submitted)
             if reply["fault"]["ours"]:
-                raise CouldNotGrade(f"code that was handed out failed when the grader used it: {sentence}")
+                # It is the word of the process in which the submission's code runs.
+                raise CouldNotGrade(
+                    f"code that was handed out seems to have failed, unless the submission forges this: {sentence}"
+                )
             raise StudentFault(sentence)
         return reply["value"]
 
@@ -149,7 +154,7 @@ class Worker:
             self._process = None
             self._tree.withheld.close()
         if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            remove(self._scratch)
             self._scratch = None
 
     def _start(self) -> None:
@@ -244,6 +249,7 @@ class Worker:
                     raise StudentFault(f"No reply within {limit_s:g} s.") from over
 
     def _ending(self, process: subprocess.Popen[bytes]) -> str:
+        used_s = self._tree.cpu_s()  # while the process is not yet waited for
         try:
             code = process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -252,6 +258,8 @@ class Worker:
         with contextlib.suppress(BlockingIOError):
             self._stderr = (self._stderr + os.read(process.stderr.fileno(), 1 << 20))[-STDERR_TAIL_BYTES:]
         how = f"killed by signal {signal_name(-code)}" if code < 0 else f"exit code {code}"
+        if code == -signal.SIGKILL and used_s > self._limits.cpu_s - CPU_DOUBT_S:
+            how = f"it used up the {self._limits.cpu_s} s of CPU time of one process"
         return f"The program ended in the middle of a check ({how}{self._last_words})."
 
     @property

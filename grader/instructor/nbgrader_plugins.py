@@ -22,6 +22,7 @@ from nbgrader.preprocessors import GetGrades
 from nbgrader.utils import is_grade
 from traitlets import Bool, List, Unicode
 
+from common.errors import UsageError
 from common.harmless_text import csv_cell
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
@@ -69,16 +70,23 @@ class ConfinedExecute(Preprocessor):
 
     enabled = Bool(True).tag(config=True)
     run = List(Unicode(), help="Assignments whose cells are run; no other cell ever is").tag(config=True)
+    allow_weak_sandbox = Bool(False, help="Run the cells although they can reach the grader's files").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         about = resources["nbgrader"]
         if about["assignment"] not in self.run:
             return nb, resources
+        sandbox = find_sandbox()
+        if sandbox.weak and not self.allow_weak_sandbox:
+            raise UsageError(
+                "expected a confinement that keeps notebooks that nobody has read from the grader's files. "
+                f"{sandbox.sentence} Set c.ConfinedExecute.allow_weak_sandbox = True in nbgrader_config.py to run them anyway"
+            )
         self._name_deleted_tests(nb, about)
         numbered = [(number, cell) for number, cell in enumerate(nb.cells, 1) if cell.cell_type == "code"]
         cells = [cell for _, cell in numbered]
         named = [CodeCell(str(cell.metadata.get("nbgrader", {}).get("grade_id", n)), cell.source) for n, cell in numbered]
-        for cell, failure in zip(cells, run_cells(named, find_sandbox()), strict=True):
+        for cell, failure in zip(cells, run_cells(named, sandbox), strict=True):
             error = {"ename": "Error", "evalue": failure, "traceback": [failure]}
             cell.outputs = [nbformat.v4.new_output("error", **error)] if failure else []
         return nb, resources

@@ -81,8 +81,11 @@ def pytest_runtest_makereport(item: pytest.Function, call: pytest.CallInfo[None]
         check = run.assignment.check(_check_id(item))
         ruling = item.funcargs.get("ruling")
         seconds = time.monotonic() - item.stash[BEGAN]  # with the fixtures, one of which trains the network
-        run.record(_decide(check, ruling if isinstance(ruling, Ruling) else Ruling(), call, seconds))
-        run.progress("")
+        try:
+            run.record(_decide(check, ruling if isinstance(ruling, Ruling) else Ruling(), call, seconds))
+            run.progress("")
+        except OSError as error:  # such as a full disk: this check stays undecided, and the next ones are still tried
+            item.warn(pytest.PytestWarning(f"the verdict on {check.id} could not be written: {error}"))
     return report
 
 

@@ -11,12 +11,14 @@ import subprocess
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from arena.engine.process import Descendants
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
 from common.errors import UsageError
+from common.files import remove
 from common.processes import kill_group
 from grader.assignment import Assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox
@@ -41,6 +43,8 @@ COMPILER_MEMORY_MIB = 4096
 # The compiler hands the assembler a text with about 46 bytes for each entry of a table that has initial values. Tables of
 # millions of entries are common in engines.
 COMPILER_FILE_MIB = 2048
+# The compiler keeps the object files of all sources until the link. Its scratch folder is on the disk of the whole class.
+COMPILER_ROOM_MIB = 4096
 MAX_TOML_BYTES = 16 << 10  # tomllib takes seconds for some longer files
 DIAGNOSTIC_BYTES = 64 << 10
 MESSAGE_CHARACTERS = 300
@@ -253,7 +257,7 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
         The compiler's warnings; empty if there are none.
 
     Raises:
-        StudentFault: the engine does not compile, or takes too long; the message quotes the first error.
+        StudentFault: the engine does not compile, or takes too long or too much room; the message quotes the first error.
         CouldNotGrade: the machine was too busy to tell whether compiling takes too long, or the compiler found no place or no
             room for its temporary files.
     """
@@ -265,18 +269,28 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
 
         def compiled(command: Sequence[str]) -> str:
             wrapped = sandbox.wrap(command, limits=limits, read_only=[workspace], scratch=scratch, keeps=True, cwd=workspace)
-            return _run(wrapped, environment, assignment.compile_limit_s)
+            return _run(wrapped, environment, assignment.compile_limit_s, scratch)
+
+        def happens_to_us(message: re.Pattern[str]) -> bool:
+            """Return whether a program of ours gets the same message, since a source can give itself any name (#line)."""
+            own = scratch / "own.cpp"
+            own.write_text("int main() {}\n", encoding="ascii")
+            said = compiled([*assignment.compile_command, str(own), "-o", str(scratch / "own")])
+            return bool(message.search(said))
 
         built = scratch / "engine"
         command = [*assignment.compile_command, *sources]
         diagnostics = compiled([*command, "-o", str(built)])
+        if not built.is_file() and NO_ROOM.search(diagnostics):
+            diagnostics = compiled([*command, "-o", str(built)])  # other programs may have filled the disk for a moment
         if not built.is_file() or built.is_symlink():
-            if refused := NO_TEMPORARY_FILE.search(diagnostics):
+            if (refused := NO_TEMPORARY_FILE.search(diagnostics)) and happens_to_us(NO_TEMPORARY_FILE):
                 raise CouldNotGrade(
                     f"the compiler could not run in its confinement on this machine ({refused[0][:MESSAGE_CHARACTERS]}): "
                     "name a folder for the results (--out) that every user can reach"
                 )
-            if full := NO_ROOM.search(diagnostics):
+            has_room = shutil.disk_usage(scratch).free >> 20 > COMPILER_ROOM_MIB
+            if (full := NO_ROOM.search(diagnostics)) and (not has_room or happens_to_us(NO_ROOM)):
                 raise CouldNotGrade(
                     f"the compiler had no room for its files on this machine ({full[0][:MESSAGE_CHARACTERS]}): make room in "
                     f"{tempfile.gettempdir()}, and grade it again"
@@ -297,7 +311,7 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
             fresh.unlink(missing_ok=True)
         return diagnostics
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove(scratch)
 
 
 def _standard_that_is_too_old(command: Sequence[str], compiled: Callable[[Sequence[str]], str]) -> str:
@@ -318,10 +332,14 @@ def _has_error(diagnostics: str) -> bool:
     return any("error:" in line and not line.startswith("collect2:") for line in diagnostics.splitlines())
 
 
-def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str:
+def _run(command: list[str], environment: dict[str, str], limit_s: float, scratch: Path) -> str:
     """Run the compiler and return its output, which goes to a file bounded by RLIMIT_FSIZE, not to a pipe that could fill up.
 
     The limit counts CPU time, like the limit of an answer (`arena.engine.stopwatch`).
+
+    Raises:
+        StudentFault: it takes too long, or its files in the scratch folder take more than COMPILER_ROOM_MIB.
+        CouldNotGrade: the machine was too busy to tell whether it takes too long.
     """
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
@@ -332,6 +350,10 @@ def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str
         try:
             while not _has_ended(process, watch.pause_s):
                 watch.look()
+                if _occupied_mib(scratch) > COMPILER_ROOM_MIB:
+                    raise StudentFault(
+                        f"The engine does not compile: the compiler's files take more than {COMPILER_ROOM_MIB} MiB."
+                    )
         except OutOfTime as over:
             if over.doubtful:
                 raise CouldNotGrade(
@@ -344,6 +366,16 @@ def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str
             tree.withheld.close()
         log.seek(0)
         return log.read(DIAGNOSTIC_BYTES).decode("utf-8", "replace")
+
+
+def _occupied_mib(folder: Path) -> int:
+    """Return how much of the disk the files of a folder take."""
+    occupied = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):  # the compiler removes files meanwhile
+                occupied += os.lstat(os.path.join(place, name)).st_blocks * 512
+    return occupied >> 20
 
 
 def _has_ended(process: subprocess.Popen[bytes], wait_s: float) -> bool:

@@ -165,7 +165,9 @@ def run_checks_here(run: Run, listener: Listener, stopping: threading.Event) -> 
     variables |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     # Files that killed checks leave behind are removed with this folder when the run ends, or when it next starts.
     variables["TMPDIR"] = str(run.folder / SCRATCH)
-    variables.pop("PYTEST_ADDOPTS", None)
+    variables["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # plugins that happen to be installed take no part in grading
+    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+        variables.pop(name, None)
     budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile), run.used_s)
     log_path, said = run.folder / LOG, set[str]()
     while True:

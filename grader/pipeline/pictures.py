@@ -69,7 +69,7 @@ def pictures_of(verdict: Verdict, *, with_commands: bool = False) -> Pictures:
     boards = _read(evidence, "boards", partial(_boards, part=part)) or ()
     boards += _read(evidence, "examples", partial(_losing_lines, part=part)) or ()
     if verdict.status != PASSED:
-        games = games or _read(evidence, "games", _protocol_games) or ()
+        games = games or _read(evidence, "games", partial(_protocol_games, seats=evidence.get("seats"))) or ()
         boards += _read(evidence, "stones", _first_stones) or ()
     first = next((place for place, game in enumerate(games) if game.outcome == LOST), 0)
     return Pictures(boards[:MOST_BOARDS], games, first, _read(evidence, "curve", _curve))
@@ -100,26 +100,20 @@ def _losses(losses: Any) -> dict[str, Loss]:
     }
 
 
-def _protocol_games(games: Any) -> tuple[ShownGame, ...]:
-    """Return the games of the protocol check: those of the student's engine as black, then those as white.
+def _protocol_games(games: Any, seats: Any) -> tuple[ShownGame, ...]:
+    """Return the games of the protocol check.
 
     The opponents end some of these games on purpose, so only a game that ended by the engine's own fault counts as lost.
+
+    Args:
+        seats: the seat of the student's engine in each game; None in results of an earlier version.
     """
     records = [GameRecord.from_json(game) for game in games]
-    seats = _seats(records)
+    seats = seats or [None] * len(records)
     return tuple(
-        shown_game(record, agent=seat if record.faulty == seat else None) for record, seat in zip(records, seats, strict=True)
+        shown_game(record, agent=seat if seat is not None and record.faulty == seat else None)
+        for record, seat in zip(records, seats, strict=True)
     )
-
-
-def _seats(records: list[GameRecord]) -> list[int]:
-    """Return the seat of the student's engine in each game: 0 as long as black has the name of the first game's black."""
-    seats, seat = [], 0
-    for record in records:
-        if seat == 0 and record.names[0] != records[0].names[0]:
-            seat = 1
-        seats.append(seat)
-    return seats
 
 
 def _boards(boards: Any, part: str) -> tuple[DrawnBoard, ...]:

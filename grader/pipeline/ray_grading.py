@@ -30,6 +30,7 @@ from typing import Any
 from arena.engine.cores import one_core
 from arena.match.ray_runner import RETRIES, check_address, load_ray
 from common.errors import UsageError
+from common.files import remove
 from common.locks import lock
 from common.processes import kill_group
 from grader.assignment import ROOT, Assignment, load_named
@@ -341,7 +342,7 @@ def _place_of_a_run() -> Iterator[Path]:
         with suppress(OSError), _opened(left) as descriptor:
             about = os.fstat(descriptor)
             if about.st_uid == os.getuid() and time.time() - about.st_mtime > ABANDONED_S and lock(descriptor):
-                shutil.rmtree(left, ignore_errors=True)
+                remove(left)
     with tempfile.TemporaryDirectory(prefix=PLACE) as place, _opened(Path(place)) as descriptor:
         with suppress(OSError):  # a file system without locks, where nothing is removed either
             lock(descriptor)

@@ -155,9 +155,19 @@ class Run:
         return decided_so_far(self.folder)
 
     def record(self, verdict: Verdict) -> None:
-        """Append a verdict and flush it to disk, so that it survives a power cut."""
-        with open(self.folder / VERDICTS, "a", encoding="utf-8") as file:
-            file.write(json.dumps(verdict.to_json()) + "\n")
+        """Append a verdict and flush it to disk, so that it survives a power cut.
+
+        Evidence that JSON cannot express is replaced by the reason: it must not cost the verdict, nor those of later checks.
+        """
+        try:
+            line = json.dumps(verdict.to_json())
+        except (TypeError, ValueError, RecursionError) as error:
+            line = json.dumps(replace(verdict, evidence={"unwritable": repr(error)}).to_json())
+        with open(self.folder / VERDICTS, "ab+") as file:
+            # A kill or a full disk may have cut off the line before.
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+            begin = b"\n" if file.read(1) not in (b"", b"\n") else b""
+            file.write(begin + line.encode("ascii") + b"\n")
             file.flush()
             os.fsync(file.fileno())
 

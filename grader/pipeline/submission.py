@@ -220,7 +220,7 @@ class _Selection:
         found: list[tuple[str, str]] = []
         spelled: dict[str, str] = {}
         for relative in sorted(files):
-            first = spelled.setdefault(relative.casefold(), relative)
+            first = spelled.setdefault(relative.lower(), relative)  # casefold would also take Maß.h and Mass.h for the same
             if files[first] != files[relative]:
                 raise UsageError(
                     f"{self.name}: {paths[first]} and {paths[relative]} are the same file if case is ignored, but have "

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from misbehaving import PROGRAM, misbehaving
 
-from arena.engine import cores, withheld
+from arena.engine import cores, stopwatch, withheld
 from arena.engine.cores import one_core
 from arena.engine.engine_process import Clock, EngineFailure, EngineProcess, EngineSpec, Limits
 from arena.engine.guardian import MARK, environment_mark, process_ids
@@ -131,6 +131,33 @@ def test_one_that_sleeps_ends_at_the_cap_of_wall_clock_time():
     assert 1.3 < playing.spent.wall_s < 30  # without the cap it would have slept for a minute
     assert "1.4 s of wall-clock time, during which it computed for 0.0" in str(failure.value)
     assert str(failure.value).endswith("if it printed an answer, it did not flush its output")
+
+
+class Idle:
+    """A program that sleeps."""
+
+    withheld, known = withheld.Withheld(set), ()
+
+    def cpu_s(self):
+        return 0.0
+
+
+def test_time_in_which_the_whole_machine_stood_still_makes_no_answer_late(monkeypatch):
+    """As after `docker pause`: the program cannot run either while the referee does not look for ten minutes."""
+    now = [0.0]
+    for module in (stopwatch, withheld):
+        monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    watch = stopwatch.Stopwatch(Idle(), Allowance(5.0, 11.0, 110.0))
+    for step_s in (*[0.2] * 10, 600.0, *[0.2] * 30):
+        now[0] += step_s
+        watch.look()
+    assert watch.stop().wall_s == pytest.approx(2 + stopwatch.LONGEST_STEP_S + 6)
+    now[0] += 1.5
+    watch.look()
+    now[0] += 0.2
+    with pytest.raises(stopwatch.OutOfTime) as late:
+        watch.look()
+    assert not late.value.doubtful
 
 
 def test_an_answer_without_the_end_of_its_line_is_quoted():

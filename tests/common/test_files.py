@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import subprocess
+import sys
 
 import pytest
 
-from common.files import ABANDONED_S, replacing, write_whole
+from common.files import ABANDONED_S, remove, replacing, write_whole
 
 
 def test_of_two_that_write_at_the_same_time_the_last_one_counts_whole(tmp_path):
@@ -40,3 +42,31 @@ def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path, name):
         os.utime(other, (0, os.stat(other).st_mtime - ABANDONED_S - 60))
     write_whole(path, "whole")
     assert not left.exists() and all(other.exists() for other in others)
+
+
+def test_folders_deeper_than_the_recursion_of_python_are_removed(tmp_path):
+    make = "for _ in range(1500): os.mkdir('d', 0o700); os.chdir('d')"
+    (tmp_path / "scratch").mkdir()
+    subprocess.run([sys.executable, "-c", f"import os; {chr(10)}{make}"], cwd=tmp_path / "scratch", check=True)
+    remove(tmp_path / "scratch")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_nobody_may_list_is_removed(tmp_path):
+    unreadable = tmp_path / "scratch" / "unreadable"
+    (unreadable / "below").mkdir(parents=True)
+    (unreadable / "below" / "file").write_text("z")
+    (unreadable / "below").chmod(0)
+    unreadable.chmod(0o300)
+    remove(tmp_path / "scratch")
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_target_of_a_link_stays(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch" / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    remove(tmp_path / "scratch")
+    remove(tmp_path / "link")
+    assert os.listdir(tmp_path) == ["kept"]

@@ -95,6 +95,17 @@ def test_a_level_is_weak_where_programs_could_write_what_the_grader_writes(monke
     assert [level for level in LEVELS if not Sandbox(level, False).weak] == ["namespaces", "bubblewrap"]
 
 
+@pytest.mark.parametrize("level", WITH_NAMESPACES)
+def test_a_level_is_weak_where_the_interpreter_shows_the_repository(level, monkeypatch):
+    """As after `python -m venv .` in the repository."""
+    monkeypatch.setattr(sys, "prefix", str(ROOT))
+    found = Sandbox(level, True)
+    assert found.weak and found.properties["weak"] and found.properties["sees_machine_files"]
+    assert f"are in {ROOT}, a folder that every program needs. Use a virtual environment" in found.sentence
+    monkeypatch.setattr(sys, "prefix", str(ROOT / ".venv"))
+    assert not found.weak and "see only their own files" in found.sentence
+
+
 @pytest.fixture
 def weak(monkeypatch):
     """A machine that offers rlimits alone, and a grading that is only noted."""

@@ -153,6 +153,18 @@ def test_a_program_larger_than_the_memory_of_an_engine_is_refused_and_not_kept(b
 
 
 @pytest.mark.machine
+def test_a_compiler_whose_files_fill_the_disk_is_stopped(build, tmp_path, monkeypatch):
+    """Each object file is below the limit on file size, and all of them stay until the link."""
+    monkeypatch.setattr(engine_build, "COMPILER_ROOM_MIB", 64)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    filled = 'asm(".section .fill,\\"a\\",@progbits\\n.fill 50000000,1,1\\n.text");\n'
+    sources = {f"Minimax/{name}.cpp": filled + (WHOLE if name == "f00" else "") for name in map("f{:02}".format, range(20))}
+    with pytest.raises(StudentFault, match=r"does not compile: the compiler's files take more than 64 MiB\.$"):
+        build(sources)
+    assert [path.name for path in tmp_path.iterdir()] == ["workspace"]
+
+
+@pytest.mark.machine
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_engine_of_several_sources_compiles_below_a_folder_that_is_closed_to_others(build, tmp_path, monkeypatch, level):
     """The compiler takes /tmp, which Landlock closes, if access(2) says that it cannot use TMPDIR."""
@@ -209,6 +221,29 @@ def test_an_engine_that_finds_no_room_on_the_disk_leaves_no_part_of_itself(build
 def test_a_source_that_speaks_of_a_full_disk_is_still_told_by_its_first_error(build):
     with pytest.raises(StudentFault, match="#error fatal error: No space left on device"):
         build({"Minimax/a.cpp": "#error fatal error: No space left on device\n"})
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("Cannot create temporary file in /x", "x"), ("a: fatal error: b", ": No space left on device")],
+)
+def test_a_source_that_takes_the_name_of_a_fault_of_the_machine_does_not_compile(build, name, error):
+    with pytest.raises(StudentFault, match=r"^The engine does not compile: "):
+        build({"Minimax/a.cpp": f'#line 1 "{name}"\n#error {error}\n'})
+
+
+def test_an_engine_that_finds_room_at_the_second_try_compiles(build):
+    """Another program had filled the disk for a moment."""
+    compiler = """
+import os, sys
+tried = os.environ["TMPDIR"] + "/tried"
+if not os.path.exists(tried):
+    open(tried, "w").close()
+    sys.exit("/usr/bin/ld: final link failed: No space left on device")
+with open(sys.argv[-1], "w") as made: made.write("an engine")
+"""
+    _, binary = build({"Minimax/a.cpp": WHOLE}, compile_command=(sys.executable, "-I", "-S", "-c", compiler))
+    assert binary.read_text() == "an engine"
 
 
 @pytest.mark.machine

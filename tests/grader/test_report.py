@@ -181,14 +181,16 @@ def test_the_positions_of_a_fault_are_evidence_also_if_another_fault_quotes_it()
 def test_in_the_games_of_the_protocol_only_the_engines_own_fault_is_a_loss(poor):
     crash = {"termination": Termination.CRASH, "detail": "exited"}
     games = [
-        game_record(0, winner=0, faulty=1, names=("mine", "gives"), **crash),  # the opponent ends this game on purpose
-        game_record(1, winner=1, faulty=0, names=("gives", "mine"), **crash),  # as white, and again on purpose
-        game_record(2, winner=0, faulty=1, names=("gives", "mine"), **crash),
+        game_record(0, winner=0, faulty=1, names=("mine 1", "gives"), **crash),  # the opponent ends this game on purpose
+        game_record(1, winner=1, faulty=0, names=("gives", "mine 2"), **crash),  # as white, and again on purpose
+        game_record(2, winner=0, faulty=1, names=("gives", "mine 3"), **crash),  # its name is another at each start
     ]
-    evidence = {"games": [game.to_json() for game in games]}
+    evidence = {"games": [game.to_json() for game in games], "seats": [0, 1, 1]}
     failed = pictures_of(replace(poor.verdicts[1], status="failed", evidence=evidence))
     assert [game.outcome == "lost" for game in failed.games] == [False, False, True] and failed.first == 2
     assert pictures_of(replace(poor.verdicts[1], status="passed", evidence=evidence)).games == ()
+    del evidence["seats"]  # as in results of an earlier version
+    assert len(pictures_of(replace(poor.verdicts[1], status="failed", evidence=evidence)).games) == 3
 
 
 def test_a_losing_line_is_drawn_before_the_move_that_lost_it_with_a_better_one(poor):

@@ -225,6 +225,47 @@ def test_without_namespaces_a_program_signals_itself_alone():
         assert run(Sandbox("rlimits", False), [*PYTHON, code]).returncode == -signal.SIGTERM
 
 
+SIGNALS_BY_A_PIPE = """
+import fcntl, os, signal, sys
+reads, writes = os.pipe()
+refused = 0
+for command, value in ((fcntl.F_SETSIG, signal.SIGKILL), (fcntl.F_SETOWN, int(sys.argv[1]))):
+    try: fcntl.fcntl(reads, command, value)
+    except PermissionError: refused += 1
+for request in (0x8901, 0x8902):
+    try: fcntl.ioctl(reads, request, int(sys.argv[1]).to_bytes(4, "little"))
+    except PermissionError: refused += 1
+fcntl.fcntl(reads, fcntl.F_SETFL, fcntl.fcntl(reads, fcntl.F_GETFL) | os.O_ASYNC)
+os.write(writes, b"x")
+print(refused, os.read(reads, 1))
+"""
+
+
+def test_without_namespaces_no_file_signals_another_process():
+    with subprocess.Popen([*PYTHON, "input()"], stdin=subprocess.PIPE) as other:
+        assert run(Sandbox("rlimits", False), [*PYTHON, SIGNALS_BY_A_PIPE, str(other.pid)]).stdout == "4 b'x'\n"
+        assert other.poll() is None
+
+
+def test_without_namespaces_queues_and_memory_of_the_same_user_are_out_of_reach():
+    code = (
+        "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+        "print(*(call(*given) == -1 and ctypes.get_errno() for call, *given in ("
+        "(libc.shmat, 1 << 30, None, 0), (libc.semctl, 1 << 30, 0, 0), (libc.msgctl, 1 << 30, 0, None), "
+        "(libc.mq_open, b'/no-such-queue', 0))))"
+    )
+    assert run(Sandbox("rlimits", False), [*PYTHON, code]).stdout == "1 1 1 1\n"
+
+
+def test_programs_started_by_one_command_have_their_own_limits_of_threads(level):
+    """The games of a match start the same command at once; the kernel counts the threads of a user."""
+    if not level.own_user:
+        pytest.skip("programs run under the user id of the grader")
+    wrapped = level.wrap([*PYTHON, "import os; print(os.getuid())"], limits=LIMITS)
+    found = {int(subprocess.run(wrapped, capture_output=True, env=ENVIRONMENT, timeout=60).stdout) for _ in range(3)}
+    assert len(found) > 1 and found <= set(sandbox.own_user_ids())
+
+
 def test_there_is_no_filter_for_an_unknown_processor():
     assert call_filter("s390x", children=False) == b"" != call_filter("aarch64", children=False)
 

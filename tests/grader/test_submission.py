@@ -293,6 +293,7 @@ def test_names_that_differ_in_case_alone_are_one_file_or_refused(pack, read, ref
     assert len(seen.files) == len(WORK)
     sentence = refusal(pack(kind, {**WORK, "Minimax/Engine.cpp": b"int upper;"}, "other"))
     assert f"Minimax/Engine.cpp and {ENGINE} are the same file if case is ignored" in sentence
+    assert len(read(pack(kind, {**WORK, "Minimax/Maß.h": b"1", "Minimax/Mass.h": b"2"}, "letters")).files) == len(WORK) + 2
 
 
 @pytest.mark.parametrize("kind", ARCHIVES)

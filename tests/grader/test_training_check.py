@@ -25,13 +25,17 @@ PROFILE = SimpleNamespace(seeds=2, max_games=30, check_every=10, playouts=[8])
 
 
 class Worker:
-    """A worker that counts the trainings it starts."""
+    """A worker that counts the trainings it starts, each in a process of its own."""
 
     def __init__(self, breaks_after=10**6):
-        self.breaks_after, self.starts = breaks_after, 0
+        self.breaks_after, self.starts, self.closed = breaks_after, 0, 0
 
     def call(self, operation, **arguments):
         self.starts += operation == "train_start"
+        assert self.closed == self.starts
+
+    def close(self):
+        self.closed += 1
 
 
 class Training:

@@ -1,5 +1,7 @@
 """What a right player may answer with, and forged trees; the rest is tried by submissions, in tests/trust."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,16 @@ def test_a_fault_is_drawn_on_the_position_of_its_node():
     with pytest.raises(StudentFault) as fault, drawn_at(POSITION, "Here", {4: 0.75, 9: 1.0, 2: float("nan")}):
         expect_visits_add_up(tree, 9)
     assert fault.value.boards == [POSITION.pictured("Here", shares={4: 0.75})]
+
+
+def test_a_child_on_a_stone_is_drawn_in_numbers_that_a_record_can_hold():
+    tree = Tree.from_reply(reply([-1, 0], move=np.array([-1, 4]), visits=np.array([5, 4])))
+    with pytest.raises(StudentFault, match=r"after moves \[4\] is reached by an illegal move") as fault:
+        expect_legal_children(tree, BoardPosition(3, 3, 3, (4,)))
+    (board,) = json.loads(json.dumps(fault.value.boards))
+    assert board["played"] == [4]
+    pictured = POSITION.pictured("Here", expected=np.array([2, 1, 99]), played=[np.int64(3), np.float64("nan")])
+    assert json.loads(json.dumps(pictured))["expected"] == [1, 2] and pictured["played"] == [3]
 
 
 def test_a_wrong_value_is_drawn_at_its_node_with_both_values():

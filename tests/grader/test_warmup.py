@@ -6,9 +6,10 @@ import shutil
 import pytest
 from course_tools import COURSE, nbgrader
 
+from common.errors import UsageError
 from grader.__main__ import main
 from grader.assignment import ROOT
-from grader.confinement.sandbox import find_sandbox
+from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.instructor import release
 from grader.pipeline.notebook_cells import CodeCell, read_notebook, run_cells
 
@@ -177,3 +178,17 @@ def test_nbgrader_releases_the_warm_up_and_grades_it_in_the_sandbox(opened, cour
     assert not marks["hostile", "moves-test"] and not marks["hostile", "errors-test"]
     shown = (course / "autograded" / "hostile" / "warmup" / "boards.ipynb").read_text()
     assert "javascript:" not in shown and '"cell_type": "code"' not in shown
+
+
+def test_notebooks_that_nobody_has_read_run_at_a_weak_level_only_on_request(monkeypatch):
+    plugins = pytest.importorskip("grader.instructor.nbgrader_plugins")
+    monkeypatch.setattr(plugins, "find_sandbox", lambda: Sandbox("rlimits", False))
+    monkeypatch.setattr(plugins.ConfinedExecute, "_name_deleted_tests", lambda *_: None)
+    ran = []
+    monkeypatch.setattr(plugins, "run_cells", lambda *given: ran.append(given) or [])
+    about, notebook = {"nbgrader": {"assignment": "warmup"}}, plugins.nbformat.v4.new_notebook()
+    with pytest.raises(UsageError, match=r"Weak confinement \(rlimits.* Set c\.ConfinedExecute\.allow_weak_sandbox = True"):
+        plugins.ConfinedExecute(run=["warmup"]).preprocess(notebook, about)
+    assert ran == []
+    plugins.ConfinedExecute(run=["warmup"], allow_weak_sandbox=True).preprocess(notebook, about)
+    assert len(ran) == 1

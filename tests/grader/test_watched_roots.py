@@ -208,14 +208,24 @@ def test_a_search_may_be_without_a_root_until_it_begins_again():
     assert not hasattr(mcts, "_root")
 
 
+def test_a_class_that_refuses_attributes_that_it_does_not_know_is_watched():
+    class Strict(WithAttributes):
+        def __setattr__(self, name, value):
+            if name != "_root":
+                raise AttributeError(f"there is no attribute {name}")
+            super().__setattr__(name, value)
+
+    mcts = Strict()
+    for root in searched_three_times(mcts):
+        assert mcts._root is root._children[1] and isinstance(mcts, Strict)
+
+
 def test_a_class_that_cannot_be_watched_shows_the_root_that_it_begins_with():
     class Final(OnlySlots):
         __slots__ = ()
 
-        def __setattr__(self, name, value):
-            if name == "__class__":
-                raise TypeError("this class is final")
-            super().__setattr__(name, value)
+        def __init_subclass__(cls):
+            raise TypeError("this class is final")
 
     mcts = Final()
     first = mcts._root

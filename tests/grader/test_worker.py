@@ -7,13 +7,14 @@ import json
 import platform
 import sys
 import time
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-from odd_workers import LINE, MANY, MODULE, PLAYER, POSITION, ROOT, choose, fault
+from odd_workers import LIMITS, LINE, MANY, MODULE, PLAYER, POSITION, ROOT, choose, fault
 
 from grader.confinement import worker_client
 from grader.confinement.blame import is_ours
@@ -217,8 +218,30 @@ def test_whose_failure_it_is_depends_on_who_called_and_who_raised(tmp_path, way)
 
 def test_a_position_that_the_grader_gets_wrong_could_not_be_graded(worker):
     """Nothing of the submission has been called when Board refuses it."""
-    with pytest.raises(CouldNotGrade, match=r"^code that was handed out failed when the grader used it: ValueError"):
+    with pytest.raises(
+        CouldNotGrade, match=r"^code that was handed out seems to have failed, unless .* forges this: ValueError"
+    ):
         worker().call("choose", positions=[{**POSITION, "moves": [0, 0]}], **PLAYER)
+
+
+NETWORK_THAT_CHANGES_FOLDER = """
+import os
+import torch
+os.chdir(os.path.dirname(__file__))
+
+class PolicyValueNet:
+    def __init__(self, width, height, block, init_model=None):
+        self.model = torch.nn.Linear(2, 1)
+        self.model.load_state_dict(torch.load(init_model, weights_only=True))
+"""
+
+
+def test_a_module_may_change_the_working_folder_when_it_is_imported(worker):
+    """The folder of the module cannot be written; the weights given to the network come by a file elsewhere."""
+    asked = worker(more={"AlphaZero/policy_value_net_torch.py": NETWORK_THAT_CHANGES_FOLDER.encode()})
+    weights = {"weight": np.array([[0.5, 2.0]], dtype=np.float32), "bias": np.array([1.0], dtype=np.float32)}
+    asked.call("net_create", width=3, height=3, block=1, weights=weights)
+    assert asked.call("net_weights")["weight"].tolist() == [[0.5, 2.0]]
 
 
 def test_a_message_of_several_lines_becomes_one_sentence(worker):
@@ -279,6 +302,12 @@ def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
 def test_a_program_starts_no_other_process_and_may_have_threads(worker, start):
     asked = worker(f"t = threading.Thread(target=int); t.start(); t.join(); {start}")
     assert fault(asked).startswith("PermissionError: [Errno 1] Operation not permitted")
+
+
+@pytest.mark.machine
+def test_a_program_that_used_up_the_time_of_its_process_is_told_so(worker):
+    asked = worker("while True: pass", limits=replace(LIMITS, cpu_s=4))
+    assert fault(asked) == "The program ended in the middle of a check (it used up the 4 s of CPU time of one process)."
 
 
 @pytest.mark.machine

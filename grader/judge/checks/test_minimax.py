@@ -132,6 +132,7 @@ def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, ruli
     with ThreadPoolExecutor(min(2, available_cores())) as pool:
         played = list(pool.map(Side.play, sides))
     ruling.evidence["games"] = [game.to_json() for side in played for game in side]
+    ruling.evidence["seats"] = [side.seat for side, games in zip(sides, played, strict=True) for _ in games]
     broken = []
     for side in sides:
         ruling.seen += f"As {side.colour}: {side.endings()}. "

@@ -51,8 +51,9 @@ class BoardPosition:
             expected, played: the right moves, and the moves of the submission.
             shares: move -> share in [0, 1], such as that of the visits.
         """
-        points = range(self.width * self.height)
-        marks = {name: sorted(set(moves) & set(points)) for name, moves in (("expected", expected), ("played", played))}
+        points = range(self.width * self.height)  # what is drawn are these integers, not numbers of NumPy, which JSON refuses
+        given = {"expected": set(expected), "played": set(played)}
+        marks = {name: [point for point in points if point in moves] for name, moves in given.items()}
         finite = ((int(move), float(share)) for move, share in (shares or {}).items() if isfinite(share) and move in points)
         return {
             **self.to_json(),

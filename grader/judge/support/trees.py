@@ -155,7 +155,7 @@ def boards_of(tree: Tree, position: Start) -> dict[int, Board]:
             raise StudentFault(
                 f"The node after moves {tree.path(node)} is reached by an illegal move.",
                 _pictured(
-                    tree, int(tree.parent[node]), position, "Seen: a child at the crossed point", played=[tree.move[node]]
+                    tree, int(tree.parent[node]), position, "Seen: a child at the crossed point", played=[int(tree.move[node])]
                 ),
             )
         boards[node] = parent.copy()

@@ -154,7 +154,8 @@ class TrainingAttempt:
         self._curve: list[tuple[int, int]] = []
 
     def start(self) -> None:
-        """Start training in the worker."""
+        """Start training in a new worker, since the CPU time of one process is limited."""
+        self._worker.close()
         self._worker.call("train_start", limit_s=CALL_LIMIT_S, weights=self._beginning)
 
     @property
