@@ -1,11 +1,10 @@
 """How long the grading of a class will take, said before it begins (`python -m grader grade ... --plan`).
 
 The time of each check is the mean over the results of this class that already exist. Before there are any, and for checks that
-none of them has, recorded times
-(costs.json, written by `python bench/grading_costs.py`) are scaled by the speed of this machine with as many cores busy as the
-class will use. They are the times of the reference and, for some profiles, of a rehearsed class, in which nearly every
-submission has a bug, so that more networks are trained again. Engines differ most: one that thinks for as long as it may needs
-several times as long for a game as one that answers at once.
+none of them has, recorded times (costs.json, written by `python bench/grading_costs.py`) are scaled by the speed of this
+machine with as many cores busy as the class will use. They are the times of the reference and, for some profiles, of a
+rehearsed class, in which nearly every submission has a bug, so that more networks are trained again. Engines differ most: one
+that thinks for as long as it may needs several times as long for a game as one that answers at once.
 """
 
 from __future__ import annotations
