@@ -4,7 +4,7 @@ The class consists of copies of one submission (the reference unless another is 
 compared between sizes. For each size and number of jobs a new `python -m grader grade` runs to its end. The table shows
 
   cores       the cores that the command may use; a single submission plays its match on all of them
-  predicted   the time that `--plan` names before the start
+  predicted   the time that `--plan` names before the start; a profile without recorded costs has none
   wall, CPU   of the whole command; the CPU time is that of the whole machine without programs that run nice
   share       CPU time / (wall time x cores)
   memory      the most that the grader's own process held, and the most that all its processes held together
@@ -67,12 +67,14 @@ def with_descendants(pid: int) -> list[int]:
     return found
 
 
-def predicted_s(copies: int, jobs: int, profile: str) -> float:
-    """Return the seconds that a plan names for so many copies of the reference."""
+def predicted_s(copies: int, jobs: int, profile: str) -> float | None:
+    """Return the seconds that a plan names for so many copies of the reference; None for a profile without recorded costs."""
     assignment = load_assignment()
     class_ = [Left([check.id for check in assignment.checks])] * copies
     matches, cores = assignment.long_checks.get("match", ()), available_cores()
-    recorded = recorded_costs(assignment, min(copies, jobs, cores))[profile]
+    recorded = recorded_costs(assignment, min(copies, jobs, cores)).get(profile)
+    if recorded is None:
+        return None
     costs = next(each for each in recorded if each.basis == (REFERENCE,))
     return class_seconds(class_, costs, expected_games(assignment, profile), matches, cores, jobs)
 
@@ -84,7 +86,8 @@ def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Recor
         SystemExit: a submission was not graded, or not as the first one.
     """
     row: Record = {"submissions": len(copies), "jobs": jobs, "cores": available_cores(), "profile": profile}
-    row["predicted_s"] = round(predicted_s(len(copies), jobs, profile), 1)
+    planned_s = predicted_s(len(copies), jobs, profile)
+    row["predicted_s"] = None if planned_s is None else round(planned_s, 1)
     command = [sys.executable, "-m", "grader", "grade", *map(str, copies), "--profile", profile, "--seed", "1"]
     command += ["--jobs", str(jobs), "--out", str(out)]
     before_s, started = busy_s(), time.monotonic()
@@ -107,8 +110,9 @@ def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Recor
 def line_of(row: Record) -> str:
     """Return a row as a line below the head that `main` prints."""
     size, cores, wall_s, cpu_s = (row[name] for name in ("submissions", "cores", "wall_s", "cpu_s"))
+    predicted = "-" if row["predicted_s"] is None else f"{row['predicted_s']:.0f} s"
     return (
-        f"{size:5}  {row['jobs']:4}  {cores:5}  {row['predicted_s']:7.0f} s {wall_s:6.0f} s {wall_s / size:5.0f} {cpu_s:6.0f} s"
+        f"{size:5}  {row['jobs']:4}  {cores:5}  {predicted:>9} {wall_s:6.0f} s {wall_s / size:5.0f} {cpu_s:6.0f} s"
         f" {cpu_s / size:5.0f} {cpu_s / wall_s / cores:6.2f} {row['grader_mib']:4.0f} MiB {row['all_mib']:4.0f} MiB"
     )
 
@@ -123,7 +127,7 @@ def main() -> None:
     parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 10, 100], metavar="N")
     parser.add_argument("--jobs", type=int, nargs="+", default=[2], metavar="N")
-    parser.add_argument("--profile", choices=("quick", "full"), default="quick", help="one whose costs are recorded")
+    parser.add_argument("--profile", choices=sorted(load_assignment().profiles), default="quick")
     parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", metavar="FOLDER")
     add_record_option(parser, "class_costs")
     options = parser.parse_args()

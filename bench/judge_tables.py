@@ -44,8 +44,10 @@ def class_costs(record: Record) -> str:
         each = [rounded(seconds / size) for seconds in (wall_s, row["cpu_s"])]
         share = percent(row["cpu_s"] / wall_s / row["cores"])
         memory = [f"{row[name]} MiB" for name in ("grader_mib", "all_mib")]
-        off = f"{100 * (row['predicted_s'] / wall_s - 1):+.0f} %"
-        rows.append([size, row["cores"], row["jobs"], rounded(row["predicted_s"]), rounded(wall_s), off, *each, share, *memory])
+        planned_s = row["predicted_s"]
+        prediction = ["", ""] if planned_s is None else [rounded(planned_s), f"{100 * (planned_s / wall_s - 1):+.0f} %"]
+        measures = [prediction[0], rounded(wall_s), prediction[1], *each, share, *memory]
+        rows.append([row["profile"], size, row["cores"], row["jobs"], *measures])
     seconds = ["predicted s", "measured s", "prediction off by", "each s", "each CPU s"]
-    head = ["submissions", "cores", "at once", *seconds, "share of the cores", "grader", "all processes"]
-    return markdown(head, rows, "r" * len(head))
+    head = ["profile", "submissions", "cores", "at once", *seconds, "share of the cores", "grader", "all processes"]
+    return markdown(head, rows, "l" + "r" * (len(head) - 1))
