@@ -37,9 +37,10 @@ from training.selfplay import long_run
 from training.selfplay.presets import RUN_PRESETS, RunConfig, add_options, changed
 
 # The settings of all runs. Only their CPU time ends them, and nothing depends on the matches for the ratings.
-ALL_RUNS = "--search puct --no-gate --games 100000000 --rating-games 2 --mcts-playouts 2"
+ALL_RUNS = "--search puct --no-gate --games 100000000 --rating-games 2 --mcts-playouts 2 --window-share 1"
 SWITCHES = {
     "sharpened": "--sharpened-targets",
+    "window": "--window-share 0.4",
     "openings": "--opening-stones 4",
     "capped": "--full-share 0.25 --fast-playouts 8",
     "forced": "--forced-playouts-k 2",

@@ -1,5 +1,7 @@
 """MuZero: the model, the search in its latent states, the targets, the loss, reanalysis."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -190,6 +192,21 @@ def test_values_alternate_between_the_players_and_go_on_after_the_end():
     assert batch.moves.tolist() == [[4, 2, 6, 5, 8]]
     assert np.array_equal(batch.policies[0, :2], games.policies[5:7]) and not batch.policies[0, 2:].any()
     assert batch.later_states[0, 0].any() and not batch.later_states[0, 1:].any()
+
+
+def test_positions_with_a_random_move_still_to_come_have_no_value_of_their_own():
+    two = replace(whole_game(TICTACTOE, [0, 3, 1, 4, 2], 1), random_moves=2)
+    games = WholeGames(TICTACTOE, [whole_game(TICTACTOE, [0, 4, 8, 1, 7, 6, 2, 5, 3], -1), two])
+    batch = make_batch(games, starts_at([0, 9, 10, 11], 3), None, with_later_states=False)
+    assert batch.has_value.tolist() == [[True] * 4, [False, False, True, True], [False, True, True, True], [True] * 4]
+    reanalysed = replace(starts_at([9], 3), reanalysed=np.array([True]))
+    known = FreshTargets(np.ones(14, dtype=bool), games.policies, np.zeros(14, dtype=np.float32))
+    assert make_batch(games, reanalysed, known, False).has_value.all()  # a new search knows nothing of the random moves
+    model, ones = new_model(), np.ones_like(batch.values)
+    wrong = replace(batch, values=np.where(batch.has_value, batch.values, 100 * ones))
+    right = unrolled_loss(model, batch, LossWeights()).value
+    assert right == unrolled_loss(model, wrong, LossWeights()).value
+    assert right != unrolled_loss(model, replace(wrong, has_value=ones > 0), LossWeights()).value
 
 
 def test_in_a_draw_all_values_and_rewards_are_zero():

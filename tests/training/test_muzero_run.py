@@ -15,7 +15,7 @@ from training.muzero import muzero_run
 from training.muzero.exact_player import model_accuracy, random_games
 from training.muzero.latent_model import MuZeroModel
 from training.muzero.muzero_settings import MUZERO_PRESETS, MuZeroConfig
-from training.muzero.whole_games import GamesFile, play_whole_games
+from training.muzero.whole_games import GamesFile, WholeGames, play_whole_games
 from training.samples import unpack_states
 from training.search.latent import LatentSearchModel
 from training.search.puct import PuctSettings
@@ -29,7 +29,7 @@ TICTACTOE = rules_of("gomoku", 3, 3, n_in_row=3)
 
 def test_games_come_back_from_their_file_as_they_were(tmp_path):
     model = LatentSearchModel(MuZeroModel(TICTACTOE, filters=4, blocks=1))
-    played = play_whole_games(TICTACTOE, model, PuctSettings(4, q_scale="tree"), 6, np.random.default_rng(1))
+    played = play_whole_games(TICTACTOE, model, PuctSettings(4, q_scale="tree"), 6, np.random.default_rng(1), random_moves=4)
     file = GamesFile(tmp_path / "games.jsonl", TICTACTOE)
     file.append(played[:4])
     file.append(played[4:])
@@ -37,7 +37,7 @@ def test_games_come_back_from_their_file_as_they_were(tmp_path):
         unfinished.write('{"game": 6, "winner"')
     again = GamesFile(tmp_path / "games.jsonl", TICTACTOE)
     for before, after in zip(file.games, again.games, strict=True):
-        assert before.winner == after.winner
+        assert (before.winner, before.random_moves) == (after.winner, after.random_moves)
         for name in ("moves", "policies", "states"):
             assert np.array_equal(getattr(before, name), getattr(after, name))
         assert np.array_equal(unpack_states(after.states, TICTACTOE)[0], TICTACTOE.batch(1).feature_planes()[0])
@@ -53,6 +53,11 @@ def test_moves_at_random_begin_a_game_and_are_learnt_from_by_the_search_all_the_
     shares = [float(np.mean(share)) for share in unlikely]
     assert shares[0] > shares[1] > shares[2] > shares[3] > shares[4]
     assert {int(game.moves[0]) for game in games} == set(range(9))
+    assert {game.random_moves for game in games} == {0, 1, 2, 3, 4}
+    moves_not_drawn = [
+        share for ply in range(4) for game, share in zip(games, unlikely[ply], strict=True) if ply >= game.random_moves
+    ]
+    assert not any(moves_not_drawn)
 
 
 # ------------------------------------------------------------------------------------------------ exact judgement
@@ -212,12 +217,34 @@ def test_a_run_that_goes_on_with_another_weight_decay_uses_it(tmp_path, few_play
     assert [group["weight_decay"] for group in state["optimizer"]["param_groups"]] == [0.5]
 
 
+def test_a_run_learns_from_the_window_of_its_latest_games(tmp_path, few_playouts, monkeypatch):
+    seen = []
+
+    class Seen(WholeGames):
+        def __init__(self, rules, games):
+            seen.append(len(games))
+            super().__init__(rules, games)
+
+    monkeypatch.setattr(muzero_run, "WholeGames", Seen)
+    assert call(tmp_path / "run", "--games", "70", "--window-share", "0.4", "--buffer-games", "25") == 0
+    assert seen == [20, 20, 20, 20, 24, 25]
+
+
+def test_a_run_from_before_the_window_existed_goes_on_with_its_whole_buffer(tmp_path):
+    command.MuZeroRun(replace(MUZERO_PRESETS["5x5x4"], **SMALL), tmp_path).write_config()
+    recorded = json.loads((tmp_path / "config.json").read_text())
+    assert recorded.pop("window_share") == 0.4
+    (tmp_path / "config.json").write_text(json.dumps(recorded))
+    assert muzero_run.read_muzero_settings(tmp_path).window_share == 1.0
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
         (["--filters", "8"], "expected --filters 4, as when"),
         (["--seed", "4"], "expected --seed 3, as when"),
         (["--reanalysed-share", "1.5"], "expected --reanalysed-share from 0 to 1; got 1.5"),
+        (["--window-share", "1.5"], "expected --window-share above 0 and up to 1; got 1.5"),
         (["--playouts", "1"], "expected --playouts of at least 2; got 1"),
         (["--learning-rate", "0"], "expected --learning-rate above 0; got 0"),
         (["--reuse", "inf"], "expected --reuse above 0 and finite; got inf"),

@@ -10,7 +10,9 @@ import pytest
 
 from common.errors import UsageError
 from games.gomoku.rules import GomokuRules
+from games.protocol import NOBODY
 from training.samples import FinishedGame, pack_states
+from training.selfplay.presets import RunConfig
 from training.selfplay.replay_buffer import Origin, ReplayBuffer
 
 POINTS = 9
@@ -42,7 +44,7 @@ def filled(folder, lengths, capacity=30):
 
 def fingerprints(replay, count=2000):
     """The parts of a sample that no symmetry changes: its sorted policy, the number of stones in each plane, and its result."""
-    states, policies, results = replay.sample(count, np.random.default_rng(0))
+    states, policies, results = replay.sample(count, np.random.default_rng(0), 400)
     assert states.shape == (count, 9, 3, 3) and (states.dtype, policies.dtype, results.dtype) == (np.float32,) * 3
     return {
         (*np.sort(policy).tolist(), *state.sum(axis=(1, 2)).astype(int).tolist(), float(result))
@@ -66,8 +68,20 @@ def test_samples_are_the_latest_positions_through_symmetries(tmp_path):
     assert (replay.games, replay.positions, len(replay)) == (6, 44, 30)
     # The last 30 positions: games 2 to 5, of which game 2 has 7 of 7.
     assert fingerprints(replay) == expected([2, 3, 4, 5], lengths)
-    turned = replay.sample(400, np.random.default_rng(1))[0].reshape(400, -1)
+    turned = replay.sample(400, np.random.default_rng(1), 400)[0].reshape(400, -1)
     assert len(np.unique(turned, axis=0)) > 30 * 4
+
+
+def test_samples_come_from_the_window_of_the_latest_positions_alone(tmp_path):
+    replay = filled(tmp_path, [9, 5, 7])
+    replay.append(replace(game(8, 3), winner=NOBODY), origin(3))
+    drawn = replay.sample(400, np.random.default_rng(1), 8)[2]
+    assert not drawn.any() and replay.sample(400, np.random.default_rng(1), 9)[2].any()
+
+
+def test_the_window_grows_with_the_run_between_two_bounds():
+    config = RunConfig(3, 3, 3, window_share=0.4, start_positions=100, buffer_positions=1000)
+    assert [config.window(positions) for positions in (50, 250, 500, 2500, 9000)] == [100, 100, 200, 1000, 1000]
 
 
 def test_a_replay_opened_again_is_the_same_and_goes_on(tmp_path):
@@ -103,7 +117,7 @@ def test_the_value_learns_a_mixture_of_the_result_and_the_value_of_the_search(tm
     replay.append(one, origin(0))
 
     def targets(weight):
-        return set(replay.sample(200, np.random.default_rng(1), weight)[2].tolist())
+        return set(replay.sample(200, np.random.default_rng(1), 400, weight)[2].tolist())
 
     assert targets(0.0) == {1.0, -1.0} and targets(1.0) == {0.5, 0.25, -1.0}
     assert targets(0.25) == {0.875, -0.6875, 0.5}  # 3/4 + 1/8, -3/4 + 1/16, 3/4 - 1/4

@@ -32,7 +32,7 @@ from common.files import write_whole
 from training.metrics import add_row, keep_rows
 from training.muzero.exact_player import play_all_lines
 from training.muzero.latent_model import MuZeroModel
-from training.muzero.muzero_settings import MuZeroConfig
+from training.muzero.muzero_settings import MUZERO_DEFAULTS, MuZeroConfig
 from training.muzero.reanalysis import positions_to_search, search_again
 from training.muzero.unrolled_loss import LossWeights, unrolled_loss
 from training.muzero.unrolled_targets import SampledStarts, make_batch, sample_starts
@@ -52,7 +52,7 @@ def read_muzero_settings(folder: Path) -> MuZeroConfig:
     """
     path = folder / "config.json"
     try:
-        config = MuZeroConfig(**json.loads(path.read_text(encoding="utf-8")))
+        config = MuZeroConfig(**MUZERO_DEFAULTS | json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"expected the settings of a run of MuZero in {path}; {error}") from None
     config.check()
@@ -171,7 +171,7 @@ class MuZeroRun:
         self._file.append(play_whole_games(self._rules, model, settings, count, rng, config.random_moves))
         losses: list[list[float]] = []
         if self.played >= config.start_games:
-            games = WholeGames(self._rules, self._file.games[-config.buffer_games :])
+            games = WholeGames(self._rules, self._file.games[-config.window(self.played) :])
             samples = [self._sample(games, self.steps + step) for step in range(self._steps_due(count))]
             positions = positions_to_search(games, samples)
             fresh = search_again(games, positions, model, settings, self._rng(REANALYSIS, self.played))

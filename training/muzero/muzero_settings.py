@@ -41,7 +41,9 @@ class MuZeroConfig:
             how to answer moves that it would not play itself.
         games: the number of games in the whole run.
         games_per_round: the number of games played side by side before the model learns.
-        buffer_games: the number of most recent games to learn from.
+        buffer_games: the largest number of most recent games to learn from.
+        window_share: the share of the run's games to learn from, always the most recent ones; at least `start_games` and at
+            most `buffer_games` of them.
         start_games: the number of games before the first training step.
         batch_size: the number of samples per training step; a sample is a position and the steps after it.
         reuse: the average number of samples drawn for each new position.
@@ -75,6 +77,7 @@ class MuZeroConfig:
     games: int = 5000
     games_per_round: int = 64
     buffer_games: int = 5000
+    window_share: float = 0.4
     start_games: int = 128
     batch_size: int = 128
     reuse: float = 8.0
@@ -98,6 +101,10 @@ class MuZeroConfig:
             return GumbelSettings(playouts, self.considered)
         return PuctSettings(playouts, self.c_puct, self.first_n_moves, q_scale=self.q_scale)
 
+    def window(self, games: int) -> int:
+        """Return how many of the latest games the model learns from when the run has so many."""
+        return min(self.buffer_games, max(self.start_games, round(self.window_share * games)))
+
     @property
     def is_tictactoe(self) -> bool:
         """Whether every line of replies can be played."""
@@ -114,8 +121,10 @@ class MuZeroConfig:
                 raise UsageError(f"expected {option(name)} {wanted}; got {value:g}")
             if isinstance(value, int) and value < least:
                 raise UsageError(f"expected {option(name)} of at least {least}; got {value}")
-        if not self.reanalysed_share <= 1:
-            raise UsageError(f"expected --reanalysed-share from 0 to 1; got {self.reanalysed_share:g}")
+        for name in ("reanalysed_share", "window_share"):
+            if not (share := getattr(self, name)) <= 1:
+                smallest = "from 0" if name in MAY_BE_ZERO else "above 0 and up"
+                raise UsageError(f"expected {option(name)} {smallest} to 1; got {share:g}")
         if self.start_games > self.buffer_games:
             raise UsageError(f"expected --start-games of at most --buffer-games, {self.buffer_games}; got {self.start_games}")
         if self.games < self.start_games:
@@ -131,11 +140,14 @@ class MuZeroConfig:
         self.rules()
 
 
+# The values of settings that a run does not record because it is older than they are.
+MUZERO_DEFAULTS = {"window_share": 1.0}
+
 # Every move of tic-tac-toe is drawn, so that the model sees the errors that it has to answer.
 MUZERO_PRESETS = {
     "tictactoe": MuZeroConfig(
-        3, 3, 3, first_n_moves=9, random_moves=4, considered=9, games=8192, buffer_games=2048, start_games=128, reuse=16,
-        check_every=1024,
+        3, 3, 3, first_n_moves=9, random_moves=4, considered=9, games=8192, buffer_games=2048, window_share=1.0,
+        start_games=128, reuse=16, check_every=1024,
     ),
     "5x5x4": MuZeroConfig(
         5, 5, 4, filters=64, blocks=3, playouts=32, first_n_moves=8, games=6000, buffer_games=4000, check_every=2000,

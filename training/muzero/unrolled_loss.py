@@ -47,17 +47,18 @@ def scale_gradient(x: torch.Tensor, scale: float) -> torch.Tensor:
 
 def unrolled_loss(model: MuZeroModel, batch: UnrolledBatch, weights: LossWeights) -> UnrolledLoss:
     """Unroll the model along the moves of a batch and return its loss."""
-    moves, policies, values, rewards = map(torch.from_numpy, (batch.moves, batch.policies, batch.values, batch.rewards))
+    moves, policies, rewards = map(torch.from_numpy, (batch.moves, batch.policies, batch.rewards))
+    values, has_value = map(torch.from_numpy, (batch.values, batch.has_value))
     unroll_steps = moves.shape[1]
     latents = model.represent(torch.from_numpy(batch.states))
     logits, value = model.predict(latents)
-    policy_loss, value_loss = _cross_entropy(logits, policies[:, 0]), F.mse_loss(value, values[:, 0])
+    policy_loss, value_loss = _cross_entropy(logits, policies[:, 0]), _value_error(value, values[:, 0], has_value[:, 0])
     reward_loss = consistency_loss = torch.zeros(())
     for k in range(1, unroll_steps + 1):
         latents = model.step(scale_gradient(latents, GRADIENT_SCALE), moves[:, k - 1])
         logits, value = model.predict(latents)
         policy_loss = policy_loss + _cross_entropy(logits, policies[:, k]) / unroll_steps
-        value_loss = value_loss + F.mse_loss(value, values[:, k]) / unroll_steps
+        value_loss = value_loss + _value_error(value, values[:, k], has_value[:, k]) / unroll_steps
         if weights.reward:
             reward_loss = reward_loss + F.mse_loss(model.reward(latents), rewards[:, k - 1]) / unroll_steps
         if weights.consistency:
@@ -69,6 +70,11 @@ def unrolled_loss(model: MuZeroModel, batch: UnrolledBatch, weights: LossWeights
 def _cross_entropy(logits: torch.Tensor, policies: torch.Tensor) -> torch.Tensor:
     """Return the mean cross entropy; a policy of zeros, as after the end of a game, counts as 0."""
     return -(policies * F.log_softmax(logits, dim=1)).sum(dim=1).mean()
+
+
+def _value_error(value: torch.Tensor, target: torch.Tensor, has_value: torch.Tensor) -> torch.Tensor:
+    """Return the mean squared error over the positions whose value is known; 0 if there are none."""
+    return (has_value * (value - target).square()).sum() / has_value.sum().clamp_min(1)
 
 
 def _inconsistency(model: MuZeroModel, latents: torch.Tensor, batch: UnrolledBatch, k: int) -> torch.Tensor:

@@ -4,7 +4,8 @@ At step k the model has taken the first k moves in its latent state. Its targets
 
     policy    the search's policy at that position; none after the end of the game
     value     the result of the game for the side that is to move there; in a reanalysed sample the value of a new search,
-              except in the last K moves of a game, whose result is known and is their return over K moves
+              except in the last K moves of a game, whose result is known and is their return over K moves; the result says
+              nothing about positions with a random move still to come (`--random-moves`), so these have no value of their own
     reward    1 or -1 for who made the move that ended the game, if there is a winner; 0 for all other moves
 
 States after the end are absorbing: the sides go on alternating, any move leads to another such state, and its value is still
@@ -76,6 +77,7 @@ class UnrolledBatch:
         policies: [B, K + 1, A] float32, zero after the end.
         before_end: [B, K + 1] bool, whether the game is not over at this step.
         values: [B, K + 1] float32, for the side to move at this step.
+        has_value: [B, K + 1] bool, whether this value is to be learnt.
         rewards: [B, K] float32, for who makes the move.
         later_states: [B, K, P, H, W] float32, the positions at steps 1 to K, zero after the end; None if they are not needed.
     """
@@ -85,6 +87,7 @@ class UnrolledBatch:
     policies: np.ndarray
     before_end: np.ndarray
     values: np.ndarray
+    has_value: np.ndarray
     rewards: np.ndarray
     later_states: np.ndarray | None
 
@@ -124,11 +127,14 @@ def make_batch(games: WholeGames, starts: SampledStarts, fresh: FreshTargets | N
     values = result_for_mover(games, starts.positions, unroll_steps)
     rewards = np.where(before_end[:, :-1] & ~before_end[:, 1:], values[:, :-1], 0.0).astype(np.float32)
     policies = games.policies[positions]
+    plies = games.ply[starts.positions][:, None] + np.arange(unroll_steps + 1)
+    has_value = plies >= games.random_moves[games.game[starts.positions]][:, None]
     if fresh is not None:
         renewed = starts.reanalysed[:, None] & before_end & fresh.known[positions]
         policies = np.where(renewed[:, :, None], fresh.policies[positions], policies)
         is_far_from_end = games.length[games.game[positions]] - games.ply[positions] > unroll_steps
         values = np.where(renewed & is_far_from_end, fresh.values[positions], values)
+        has_value |= renewed & is_far_from_end
     policies = np.where(before_end[:, :, None], policies, 0.0).astype(np.float32)
     moves = np.where(before_end[:, :-1], games.moves[positions[:, :-1]], starts.moves_after_end)
     which = starts.symmetries
@@ -139,6 +145,7 @@ def make_batch(games: WholeGames, starts: SampledStarts, fresh: FreshTargets | N
         policies=_turned_policies(rules, policies, which),
         before_end=before_end,
         values=values.astype(np.float32),
+        has_value=has_value,
         rewards=rewards,
         later_states=later,
     )

@@ -2,9 +2,10 @@
 
 MuZero learns from sequences, so a game stays together. The file games.jsonl has one line for each game, in order:
 
-    {"game": 0, "winner": 1, "moves": [4, 0, ...], "policies": "..."}
+    {"game": 0, "winner": 1, "random_moves": 2, "moves": [4, 0, ...], "policies": "..."}
 
-`policies` are the search's policies, [T, A] float16, in base64. An incomplete last line, left by a kill, does not count.
+`policies` are the search's policies, [T, A] float16, in base64; `random_moves` is missing in files of earlier versions. An
+incomplete last line, left by a kill, does not count.
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ class WholeGame:
         policies: [T, A] float32, the search's policy before each move; each row sums to 1.
         winner: 1 for the player who moved first, 2 for the other one, -1 for a draw.
         states: [T, ceil(P * H * W / 8)] uint8, the packed feature planes before each move (`training/samples.py`).
+        random_moves: the number of first moves that were drawn from all legal moves alike.
     """
 
     moves: np.ndarray
     policies: np.ndarray
     winner: int
     states: np.ndarray
+    random_moves: int = 0
 
 
 def play_whole_games(
@@ -78,7 +81,13 @@ def play_whole_games(
         for place in np.flatnonzero(boards.over):
             number, length = numbers[place], int(boards.length[place])
             winner = int(boards.winner[place])
-            games[number] = WholeGame(moves[number, :length], policies[number, :length], winner, states[number, :length])
+            games[number] = WholeGame(
+                moves[number, :length],
+                policies[number, :length],
+                winner,
+                states[number, :length],
+                min(int(at_random[number]), length),
+            )
         boards, numbers = boards.take(~boards.over), numbers[~boards.over]
     return [game for game in games if game is not None]
 
@@ -113,7 +122,8 @@ class WholeGames:
         games: the games, at least one.
 
     Attributes (N positions in G games):
-        start, length, winner: [G] the first position, the number of moves and the winner of each game.
+        start, length, winner, random_moves: [G] the first position of each game, its number of moves, its winner, and how many
+            of its first moves were drawn from all legal moves alike.
         game, ply: [N] the game of each position and the number of moves before it.
         moves: [N] the move that was played.
         policies: [N, A] float32.
@@ -125,6 +135,7 @@ class WholeGames:
         self.length = np.array([len(game.moves) for game in games])
         self.start = np.cumsum(self.length) - self.length
         self.winner = np.array([game.winner for game in games])
+        self.random_moves = np.array([game.random_moves for game in games])
         self.game = np.repeat(np.arange(len(games)), self.length)
         self.ply = np.arange(len(self.game)) - self.start[self.game]
         self.moves = np.concatenate([game.moves for game in games])
@@ -159,25 +170,28 @@ class GamesFile:
         content = path.read_bytes()
         records = [self._read(line, number) for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines())]
         try:
-            states = states_of(rules, [moves for moves, _, _ in records])
+            states = states_of(rules, [moves for moves, *_ in records])
         except (ValueError, IndexError):
             raise UsageError(
                 f"expected games of {rules.name} on {rules.width}x{rules.height} in {path}; one breaks the rules"
             ) from None
-        self.games = [WholeGame(*record, states_) for record, states_ in zip(records, states, strict=True)]
+        self.games = [
+            WholeGame(moves, policies, winner, states_, random_moves)
+            for (moves, policies, winner, random_moves), states_ in zip(records, states, strict=True)
+        ]
 
-    def _read(self, line: bytes, number: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return the moves, the policies and the winner of a game."""
+    def _read(self, line: bytes, number: int) -> tuple[np.ndarray, np.ndarray, int, int]:
+        """Return the moves, the policies, the winner and the number of random moves of a game."""
         try:
             record = json.loads(line)
             moves = np.array(record["moves"], dtype=np.int64)
             policies = np.frombuffer(base64.b64decode(record["policies"]), dtype="<f2").reshape(len(moves), self._actions)
-            found, winner = int(record["game"]), int(record["winner"])
+            found, winner, random_moves = int(record["game"]), int(record["winner"]), int(record.get("random_moves", 0))
         except (ValueError, KeyError, TypeError, binascii.Error):
             raise UsageError(f"expected one game of this run per line in {self._path}; got the line {line[:60]!r}") from None
         if found != number:
             raise UsageError(f"expected game {number} next in {self._path}; got game {found}")
-        return moves, policies.astype(np.float32), winner
+        return moves, policies.astype(np.float32), winner, random_moves
 
     def keep(self, count: int) -> None:
         """Forget all games but the first `count`, for example those played after the checkpoint.
@@ -199,6 +213,7 @@ class GamesFile:
                 record = {
                     "game": len(self.games),
                     "winner": game.winner,
+                    "random_moves": game.random_moves,
                     "moves": game.moves.tolist(),
                     "policies": base64.b64encode(rounded.tobytes()).decode(),
                 }

@@ -337,9 +337,8 @@ class Learner:
         rate = config.learning_rate * (1 - 0.9 * self._share())
         while self.steps < due and not self._interrupts.pressed:
             began = time.process_time()
-            batch = self.replay.sample(
-                config.batch_size, np.random.default_rng([config.seed, self.steps]), config.root_value_weight
-            )
+            rng, window = np.random.default_rng([config.seed, self.steps]), config.window(self.replay.positions)
+            batch = self.replay.sample(config.batch_size, rng, window, config.root_value_weight)
             with torch.autocast(self.net.device.type, torch.bfloat16, enabled=self._in_bfloat16):
                 self._losses.append(self.net.train_step(*batch, rate))
             self.steps += 1

@@ -35,7 +35,7 @@ from common.weights import WeightsError, read_sizes, read_weights, without_idle_
 from training.inference.networks import read_game_model
 from training.old_settings import with_current_names
 from training.selfplay.learner import Learner
-from training.selfplay.presets import LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
+from training.selfplay.presets import DEFAULTS, LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
 from training.selfplay.run_report import missing_packages
 from training.selfplay.workers import Crew, InlineCrew, ProcessCrew
 
@@ -57,7 +57,7 @@ def settings(options: argparse.Namespace) -> RunConfig:
         return changed(replace(RUN_PRESETS[options.preset], seed=secrets.randbelow(SEED_LIMIT)), options)
     try:
         recorded = with_current_names(json.loads(path.read_text(encoding="utf-8")))
-        before = RunConfig(**recorded)
+        before = RunConfig(**DEFAULTS | recorded)
     except FileNotFoundError:
         raise UsageError(f"expected a run to continue in {options.run}; there is none") from None
     except (OSError, ValueError, TypeError, AttributeError) as error:

@@ -151,20 +151,21 @@ class ReplayBuffer:
         return min(self.positions, self._capacity)
 
     def sample(
-        self, count: int, rng: np.random.Generator, root_value_weight: float = 0.0
+        self, count: int, rng: np.random.Generator, window: int, root_value_weight: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw random positions, each under a random symmetry.
 
         Args:
             count: the number of positions.
             rng: draws them.
+            window: how many of the latest positions to draw from, as far as there are so many.
             root_value_weight: w; the target of the value is (1 - w) z + w q, with the result z and the value q that the search
                 gave the position. It is z where no value was kept.
 
         Returns:
             states [count, P, H, W], policies [count, A] and targets [count], all float32, for the side to move.
         """
-        at = (self.positions - 1 - rng.integers(len(self), size=count)) % self._ring_size
+        at = (self.positions - 1 - rng.integers(min(window, len(self)), size=count)) % self._ring_size
         chosen, values = self._ring[at], self._values[at].astype(np.float32)
         results = chosen["result"].astype(np.float32)
         mixed = (1 - root_value_weight) * results + root_value_weight * values
