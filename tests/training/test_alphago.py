@@ -211,7 +211,11 @@ def test_the_gradient_makes_moves_that_won_likelier_and_the_baseline_is_taken_of
     training._ascend(Episodes(states, legal, np.array([6, 9]), np.array([1.0, -1.0], dtype=np.float32), 0.5))
     assert probability(6) > before[0] and probability(9) < before[1]
     learnt = weights(training)
+    positions = [after([5]), after([5, 6])]
+    states = np.concatenate([position.feature_planes() for position in positions])
+    legal = np.concatenate([position.legal for position in positions])
     expected = training._baseline(states)[1]
+    assert expected[0] != expected[1]  # otherwise the mean would take off a baseline of either sign
     training._ascend(Episodes(states, legal, np.array([6, 9]), expected, 0.5))
     assert same(weights(training), learnt)
 

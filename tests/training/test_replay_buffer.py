@@ -72,6 +72,19 @@ def test_samples_are_the_latest_positions_through_symmetries(tmp_path):
     assert len(np.unique(turned, axis=0)) > 30 * 4
 
 
+def test_policies_are_turned_with_their_states(tmp_path):
+    """Every policy here is all on one point, where the state's first plane, whose first row is the last one, has its stone."""
+    points = np.arange(POINTS)
+    states = np.zeros((POINTS, 9, POINTS), dtype=np.int64)
+    states[points, 0, points] = 1
+    policies = np.eye(POINTS, dtype=np.float16)
+    replay = opened(tmp_path)
+    packed = pack_states(states.reshape(POINTS, 9, 3, 3)[:, :, ::-1])
+    replay.append(replace(game(POINTS, 0), states=packed, policies=policies), origin(0))
+    states, policies, _ = replay.sample(400, np.random.default_rng(1), 400)
+    assert np.array_equal(states[:, 0, ::-1].reshape(-1, POINTS), policies) and len(np.unique(policies, axis=0)) == POINTS
+
+
 def test_samples_come_from_the_window_of_the_latest_positions_alone(tmp_path):
     replay = filled(tmp_path, [9, 5, 7])
     replay.append(replace(game(8, 3), winner=NOBODY), origin(3))
