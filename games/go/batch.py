@@ -62,6 +62,7 @@ class GoBatch(ChainBatch):
         twin = self.take(slice(None))
         twin.depth_limit = depth_limit
         twin.search_begin[:] = self.length
+        twin._close()
         return twin
 
     def _find_legal(self) -> np.ndarray:

@@ -91,12 +91,13 @@ def whole(value: Any) -> int:
 def hash_priors_and_value(stones: Sequence[tuple[int, int]], side: int, legal: Sequence[int], seed: int) -> Any:
     """Evaluate a position by a hash that no search can predict.
 
-    Both results depend only on the stones (move, player), the side to move and the seed. Both sides of the pipe use this.
+    Both results depend only on the stones (move, player), the side to move and the seed. Both sides of the pipe use this. An
+    entry with player 0 is no stone.
 
     Returns:
         Priors [len(legal)] that sum to 1, and a value in [-0.9, 0.9).
     """
-    plain = sorted((int(move), int(player)) for move, player in stones)  # a board may hold numpy's integers
+    plain = sorted((int(move), int(player)) for move, player in stones if player)  # a board may hold numpy's integers
     text = f"{seed}:{int(side)}:{plain}".encode()
     numbers = np.frombuffer(hashlib.shake_128(text).digest(4 * (len(legal) + 1)), dtype=np.uint32) / 2.0**32
     weights = np.exp(2.0 * numbers[1:])

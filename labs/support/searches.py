@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import NOT_WRITTEN, Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
+from grader.judge.support.searches import with_either_value
 from grader.judge.support.trees import (
     Tree,
     expect_finished_games_to_end,
@@ -27,7 +29,7 @@ from grader.judge.support.trees import (
     expect_visits_add_up,
     most_visited,
 )
-from labs.support.boards import LabPosition, walked
+from labs.support.boards import LabPosition, stones_in, walked
 from labs.support.cases import Case
 from labs.support.tables import table_in
 
@@ -144,9 +146,13 @@ def _mistake(worker: Worker, searched: Searched) -> str:
             "availables": board.availables,
             "game_end": board.game_end(),
             "get_current_player": board.get_current_player(),
-            "states": sorted(board.states.items()) or np.empty(0),
         }
-        if wrong := [name for name, value in right.items() if not np.array_equal(got[name], np.asarray(value, dtype=float))]:
+        wrong = [name for name, value in right.items() if not np.array_equal(got[name], np.asarray(value, dtype=float))]
+        try:
+            wrong += ["states"] if stones_in(got) != board.states else []
+        except StudentFault as fault:
+            return f"{place}, {fault}"
+        if wrong:
             return f"{place}, a copy of your board is wrong in {wrong[0]}."
     return ""
 
@@ -168,15 +174,8 @@ def searched(
     worker: Worker, position: Searched, evaluator: dict[str, Any], n_playout: int, *, is_selfplay: int = 0
 ) -> dict[str, Any]:
     """Call get_action of a new player; return its move, its probabilities and its tree."""
-    reply: dict[str, Any] = worker.call(
-        "search",
-        position=position.to_json(),
-        evaluator=evaluator,
-        is_selfplay=is_selfplay,
-        kind=KIND,
-        c_puct=C_PUCT,
-        n_playout=n_playout,
-    )
+    search = partial(worker.call, "search", position=position.to_json(), kind=KIND, c_puct=C_PUCT)
+    reply: dict[str, Any] = with_either_value(partial(search, is_selfplay=is_selfplay, n_playout=n_playout), evaluator)
     return reply
 
 

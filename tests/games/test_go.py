@@ -131,6 +131,21 @@ def test_taking_passes_back_brings_the_ko_back():
     assert np.flatnonzero(batch.legal[0]).tolist() == position.availables
 
 
+def test_a_new_search_from_the_depth_limit_of_another_one_goes_on():
+    batch = GoRules(4, 4).batch(1).for_search(2)
+    for move in (0, 15):
+        batch.play([move])
+    assert batch.over.all()
+    for limit in (0, 4):
+        again = batch.for_search(limit)
+        assert not again.over.any()
+        again.play([5])
+    over = GoRules(4, 4, komi=0.5).batch(1)
+    for _ in range(2):
+        over.play([16])
+    assert over.for_search(4).over.all() and over.for_search(0).winner.tolist() == [2]
+
+
 def test_a_search_that_reaches_the_depth_limit_is_a_draw():
     rules = GoRules(4, 4, komi=0.5)
     position = play(rules, NOT_SETTLED, depth_limit=3)

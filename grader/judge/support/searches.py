@@ -42,22 +42,26 @@ NO_FLOAT = ("TypeError", "IndexError", "AttributeError", "AxisError", "ValueErro
 
 
 def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: dict[str, Any], **arguments: Any) -> Any:
-    """Run one operation on the student's player in a position.
+    """Run one operation on the student's player in a position; see `with_either_value`."""
+    with drawn_at(position, "The search began here"):
+        return with_either_value(partial(worker.call, operation, position=position.to_json(), **arguments), evaluator)
+
+
+def with_either_value(search: Callable[..., Any], evaluator: dict[str, Any]) -> Any:
+    """Return what a search returns with this evaluator, given as the argument `evaluator`.
 
     The interface allows an evaluator to return its value as a float or as a (1, 1) array. A search that understands only
     one of the two is correct, so both are tried.
     """
-    arguments["position"] = position.to_json()
-    with drawn_at(position, "The search began here"):
+    try:
+        return search(evaluator=evaluator)
+    except StudentFault as fault:
+        if not str(fault).startswith(NO_FLOAT):
+            raise
         try:
-            return worker.call(operation, evaluator=evaluator, **arguments)
-        except StudentFault as fault:
-            if not str(fault).startswith(NO_FLOAT):
-                raise
-            try:
-                return worker.call(operation, evaluator={**evaluator, "value_as_array": True}, **arguments)
-            except StudentFault:
-                raise fault from None
+            return search(evaluator={**evaluator, "value_as_array": True})
+        except StudentFault:
+            raise fault from None
 
 
 def hash_evaluation(board: Board, seed: int) -> tuple[np.ndarray, float]:

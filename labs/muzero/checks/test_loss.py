@@ -55,14 +55,20 @@ def test_parts(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
 
 
 def _slip(got: np.ndarray, own: np.ndarray, policies: np.ndarray) -> str:
-    """Return the slip that gives exactly this number, in words; empty if there is none."""
+    """Return the slip that gives exactly this number, in words; empty if there is none.
+
+    The reward has no term at step 0, so no slip of that step explains it.
+    """
     (samples, _, actions), steps, right = policies.shape, len(own) - 1, own[0] + own[1:].mean()
-    slips = {
-        "The steps 1 to K are added up without the weight 1/K.": own.sum(),
-        "All steps have the same weight; step 0 has weight 1, the others 1/K.": own.mean(),
+    of_step_0 = {
         "Step 0 has the weight 1/K, too.": own.sum() / steps,
         "Step 0 is missing.": own[1:].mean(),
         "Only step 0 counts.": own[0],
+    }
+    slips = {
+        "The steps 1 to K are added up without the weight 1/K.": own.sum(),
+        "All steps have the same weight; step 0 has weight 1, the others 1/K.": own.mean(),
+        **(of_step_0 if own[0] else {"This part is missing.": 0.0}),
         "The samples are added up, not averaged.": right * samples,
         "It is averaged over the actions, too.": right / actions,
     }

@@ -186,7 +186,7 @@ def _expect_stones(place: str, values: Values, planes: np.ndarray) -> None:
     """Raise StudentFault unless `states` holds the stones of the planes; rules.end judges which player is to move."""
     side, (own, other) = int(shaped(values, "get_current_player", ())), planes[:2, ::-1].reshape(2, -1)
     right = {int(point): side if own[point] else 3 - side for point in np.flatnonzero(own + other)}
-    if {point: player for point, player in stones_in(values).items() if player} != right:
+    if stones_in(values) != right:
         raise StudentFault(f"{place}, states must hold the {len(right)} stones on the board, as a dict point -> player.")
 
 

@@ -25,7 +25,7 @@ class Board:
 
     @property
     def states(self):
-        return {int(r * self.width + c): int(self.grid[r, c]) for r, c in zip(*np.nonzero(self.grid))}
+        return dict(enumerate(self.grid.ravel().tolist()))
 
     def _neighbours(self, r, c):
         for dr, dc in ((1, 0), (-1, 0), (0, 1), (0, -1)):

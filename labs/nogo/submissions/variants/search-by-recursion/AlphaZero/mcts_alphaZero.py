@@ -34,7 +34,7 @@ class MCTS:
                 value = 0 if winner < 0 else 1 if winner == board.get_current_player() else -1
             else:
                 pairs, value = self.fn(board, *self.handles)
-                value = float(np.asarray(value).ravel()[0])
+                value = float(value[0][0])
                 for m, p in pairs:
                     node._children[m] = Node(node, float(p))
         node._n_visits += 1
