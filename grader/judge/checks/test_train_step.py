@@ -244,7 +244,7 @@ def test_learning_rate(worker: Worker, ruling: Ruling, batch: Batch) -> None:
 
 
 def _share_moved_by(lr: float, batch: Batch, before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    """Return the share of the weights that a step moved by lr (within 2 %); those that the data does not affect are left out."""
+    """Return the share of the weights that a step moved by lr (within 2 %), without those that the data does not affect."""
     moved = {key: np.abs(change(before, after, key)) for key in batch.trained if key not in BEFORE_BATCH_NORM}
     moved["conv2d_1.weight"] = np.delete(moved["conv2d_1.weight"], UNUSED_PLANE, axis=1)
     distances = np.concatenate([distance.reshape(-1) for distance in moved.values()])
