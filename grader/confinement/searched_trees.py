@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,12 +40,13 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     """Return a list that records every root of `mcts` with its visits at that time, since get_action may drop its tree.
 
     The nodes of a tree that update_with_move drops get back the children that were taken out of them, even if it takes the
-    tree apart node by node. A root that it empties, to begin a new tree, is in the list as it was before and as it is then. If
+    tree apart node by node. A root that it empties, to begin a new tree, is in the list as it was before and as it is then.
+    `_root` may be a property that cannot be set: the roots that update_with_move leaves behind are in the list all the same. If
     the class cannot be watched, the list has only the current root, from which a new player searches.
     """
     student_class = vars(type(mcts)).get("student_class", type(mcts))  # an earlier call may have replaced the class
     first = mcts._root if type(mcts) is student_class else getattr(mcts, "_root", None)  # reset_player may delete it
-    roots = [(first, _visits(first))]
+    roots = [(first, visits_of(first))]
     own = getattr(student_class, "_root", None)
     stored = own if hasattr(type(own), "__set__") else None  # a slot, or a property of the student's own
 
@@ -61,7 +62,7 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
             stored.__set__(self, root)
         else:
             self.__dict__["_root"] = root
-        roots.append((root, _visits(root)))
+        roots.append((root, visits_of(root)))
 
     def delete_root(self: Any) -> None:
         if stored:
@@ -77,9 +78,11 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
         finally:
             now = getattr(self, "_root", None)
             give_back_children(nodes, now)
-            if root is not None and now is root and _visits(root) < _visits(before):
+            if root is not None and now is root and visits_of(root) < visits_of(before):
                 roots[:] = [(before if each is root else each, visits) for each, visits in roots]
-                roots.append((root, _visits(root)))
+                roots.append((root, visits_of(root)))
+            elif now is not root:  # its assignment is not seen if the tree is in an object of its own
+                roots.append((now, visits_of(now)))
 
     watched = {"_root": property(get_root, set_root, delete_root), "update_with_move": update_with_move}
     with contextlib.suppress(TypeError):
@@ -135,11 +138,41 @@ def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
     """Return the root that gained the most visits, and of several equal ones the latest.
 
     An old root gains as many if the new one was not cut off from it. The totals do not decide, because a root kept from an
-    earlier search may have as many.
+    earlier search may have as many. Only if no root gained any, because the search set its root when it was finished, the
+    root with the most visits is returned.
     """
-    return max(reversed(roots), key=lambda pair: _visits(pair[0]) - pair[1])[0]
+
+    def gain(pair: tuple[Any, float]) -> float:
+        return visits_of(pair[0]) - pair[1]
+
+    best = max(reversed(roots), key=gain)
+    return best[0] if gain(best) > 0 else max((root for root, _ in reversed(roots)), key=visits_of)
 
 
-def _visits(root: Any) -> float:
+def set_root(mcts: Any, root: Any) -> bool:
+    """Set the root of a search; return whether it is the root then, as a property of the student's own may refuse it."""
+    with contextlib.suppress(AttributeError):
+        mcts._root = root
+    return getattr(mcts, "_root", None) is root
+
+
+@contextlib.contextmanager
+def update_held_back(mcts: Any) -> Iterator[None]:
+    """Let update_with_move do nothing in the meantime, so that a new player's search leaves its tree behind.
+
+    A class that refuses attributes that it does not know by its slots is left as it is.
+    """
+    try:
+        object.__setattr__(mcts, "update_with_move", lambda *_, **__: None)
+    except AttributeError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        object.__delattr__(mcts, "update_with_move")
+
+
+def visits_of(root: Any) -> float:
     """Return a root's visits; a search may have None as its root as long as there is no tree."""
     return 0.0 if root is None else number(root._n_visits)

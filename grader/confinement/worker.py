@@ -29,7 +29,15 @@ from grader.confinement.blame import describe
 from grader.confinement.cells import run_cell
 from grader.confinement.layers import layer_outputs
 from grader.confinement.plain import decode, encode, hash_priors_and_value, number, whole
-from grader.confinement.searched_trees import as_it_is, dump_tree, searched_root, watch_roots
+from grader.confinement.searched_trees import (
+    as_it_is,
+    dump_tree,
+    searched_root,
+    set_root,
+    update_held_back,
+    visits_of,
+    watch_roots,
+)
 
 HELLO = b"hello\n"
 SCRATCH = os.getcwd()  # what this module writes belongs there; a student's module may change the working folder
@@ -177,8 +185,9 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     finally:
         if dict(board.states.items()) != before:
             raise ValueError("get_action changes the board that it was given, which must stay as it is")
-    if player.mcts is not mcts:  # get_action has begun with a new MCTS
-        roots.append((player.mcts._root, 0.0))
+    last = getattr(player.mcts, "_root", None)
+    # All visits count if get_action has begun with a new MCTS.
+    roots.append((last, visits_of(last) if player.mcts is mcts else 0.0))
     return {"move": whole(move), "probs": plain_probs(probs), "root": searched_root(roots)}
 
 
@@ -236,22 +245,34 @@ def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **pla
 def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
     """Search, then call update_with_move for the root's most visited child, for -1, and for a move without a child.
 
+    If the searched root cannot be set again for each call, because `_root` is a property of the student's own, each call is
+    for a copy of a search whose update_with_move get_action could not use.
+
     Returns:
         The searched tree, the move of the most visited child, and for each call the tree from the new root on and whether
-        the old root is still its parent.
+        the old root is still its parent; nothing if `_root` cannot be set and get_action did not leave the searched root there.
     """
     player = make_player(**player_args)
     root = act(player, board_at(position), 0)["root"]
-    move = max(root._children, key=lambda move: number(root._children[move]._n_visits))
+    copies: list[Any] = []
+    if not set_root(player.mcts, root):
+        player = make_player(**player_args)
+        with update_held_back(player.mcts):
+            root = act(player, board_at(position), 0)["root"]
+        if player.mcts._root is not root:
+            return {}
+        copies = [copy.deepcopy(player.mcts) for _ in range(3)]
+    best = max(root._children, key=lambda move: number(root._children[move]._n_visits))
     searched = dump_tree(root)
-
-    parent = root._children[move]._parent
 
     def after(move: int) -> dict[str, Any]:
         nonlocal root
-        player.mcts._root, before = root, as_it_is(root)
-        player.mcts.update_with_move(move)
-        new = player.mcts._root
+        mcts = copies.pop() if copies else player.mcts
+        root = mcts._root if mcts is not player.mcts else root
+        set_root(mcts, root)
+        parent, before = root._children[best]._parent, as_it_is(root)
+        mcts.update_with_move(move)
+        new = mcts._root
         if new is root:  # emptied, which is as good as a new root
             root = before
         return {"tree": dump_tree(new), "has_parent": parent is not None and new._parent is parent}
@@ -260,7 +281,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
     strange = max(root._children) + 1_000
     # The kept child comes last, since cutting it off from its parent changes it.
     unknown, reset = after(strange), after(-1)
-    return {"searched": searched, "move": int(move), "unknown": unknown, "reset": reset, "kept": after(int(move))}
+    return {"searched": searched, "move": int(best), "unknown": unknown, "reset": reset, "kept": after(int(best))}
 
 
 # --------------------------------------------------------------------------------------------------- network
@@ -311,13 +332,21 @@ def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarra
 
 
 def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the log probabilities and values that `forward` gives in a copy of the model, in train or eval mode."""
-    torch = torch_module()
-    model = copy.deepcopy(STATE["net"].model)
-    model.train(train_mode)
+    """Return the log probabilities and values that `forward` gives in train or eval mode; the model stays as it is."""
+    torch, model = torch_module(), STATE["net"].model
+    # A model that remembers an activation with its gradient cannot be copied.
+    tensors, modes = [*model.parameters(), *model.buffers()], [(module, module.training) for module in model.modules()]
+    kept = [tensor.detach().clone() for tensor in tensors]
     with torch.no_grad():
-        log_probs, value = model(torch.as_tensor(states).to(precision_of(model)))
-    return log_probs.cpu().numpy(), value.cpu().numpy()
+        try:
+            model.train(train_mode)
+            log_probs, value = model(torch.as_tensor(states).to(precision_of(model)))
+            return log_probs.cpu().numpy(), value.cpu().numpy()
+        finally:
+            for tensor, entries in zip(tensors, kept, strict=True):
+                tensor.copy_(entries)
+            for module, mode in modes:
+                module.training = mode
 
 
 def precision_of(model: Any) -> Any:

@@ -1,10 +1,12 @@
 """The tree that a search built is found, however its class keeps the root and whatever it does to the tree afterwards."""
 
+import types
+
 import pytest
 import torch
 
 from grader.confinement.plain import number
-from grader.confinement.searched_trees import searched_root, watch_roots
+from grader.confinement.searched_trees import searched_root, set_root, update_held_back, watch_roots
 
 
 class Node:
@@ -154,6 +156,39 @@ class PrunesItsTree(WithAttributes):
         self._root._children.clear()
 
 
+class HasATreeOfItsOwn(WithAttributes):
+    """A search whose root can be read only, since the tree is in an object of its own."""
+
+    def __init__(self):
+        self.tree = types.SimpleNamespace(root=Node())
+
+    @property
+    def _root(self):
+        return self.tree.root
+
+    def search(self):
+        self.update_with_move(-1)
+        self.tree.root._n_visits, self.tree.root._children = 10, {move: Node(3) for move in range(3)}
+        self.update_with_move(1)
+
+    def update_with_move(self, move):
+        self.tree.root = self.tree.root._children.pop(move, None) or Node()
+
+
+class SetsItsRootWhenItIsSearched(WithAttributes):
+    """A search that has its root in a local variable until it is finished, and then forgets the tree or moves down in it."""
+
+    def __init__(self, move):
+        super().__init__()
+        self.move = move
+
+    def search(self):
+        root = Node(10)
+        root._children = {move: Node(3) for move in range(3)}
+        self._root = root
+        self.update_with_move(self.move)
+
+
 def searched_three_times(mcts):
     """Yield the root of each search, which has to be whole although the tree was dropped afterwards."""
     for _ in range(3):
@@ -162,6 +197,34 @@ def searched_three_times(mcts):
         root = searched_root(roots)
         assert root._n_visits == 10 and sorted(root._children) == [0, 1, 2]
         yield root
+
+
+def test_a_root_that_is_never_assigned_is_found():
+    mcts = HasATreeOfItsOwn()
+    for root in searched_three_times(mcts):
+        assert mcts._root is root._children[1]
+
+
+@pytest.mark.parametrize("move", [-1, 1])
+def test_a_root_that_is_set_when_it_has_been_searched_is_found(move):
+    for _ in searched_three_times(SetsItsRootWhenItIsSearched(move)):
+        pass
+
+
+def test_a_root_that_can_only_be_read_is_not_set_in_its_place():
+    assert not set_root(HasATreeOfItsOwn(), Node()) and set_root(WithAttributes(), Node())
+
+
+@pytest.mark.parametrize("kind", [HasATreeOfItsOwn, WithAttributes])
+def test_an_update_that_is_held_back_leaves_the_tree_there_and_moves_it_later(kind):
+    mcts = kind()
+    root = mcts._root
+    root._children = {1: Node(3)}
+    with update_held_back(mcts):
+        mcts.update_with_move(1)
+        assert mcts._root is root
+    mcts.update_with_move(1)
+    assert mcts._root is not root
 
 
 def test_a_root_that_is_emptied_shows_the_search_before():

@@ -36,7 +36,41 @@ def processes_with(word):
     return found
 
 
+NETWORK_THAT_REMEMBERS = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.BatchNorm1d(2)
+
+    def forward(self, states):
+        self.last = self.layer(states)
+        return self.last, self.last
+
+class PolicyValueNet:
+    def __init__(self, *_, **__):
+        self.model = Model().eval()
+
+    def policy_value(self, states, *_):
+        return [heads.detach().numpy() for heads in self.model(torch.as_tensor(states))]
+"""
+
+
 # ----------------------------------------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("train_mode", [False, True])
+def test_a_network_that_remembers_an_activation_is_evaluated_and_stays_as_it_is(worker, train_mode):
+    asked = worker(more={"AlphaZero/policy_value_net_torch.py": NETWORK_THAT_REMEMBERS.encode()})
+    states = np.array([[1.0, 2.0], [3.0, 6.0]], dtype=np.float32)
+    asked.call("net_create", width=3, height=3, block=1)
+    before, evaluated = asked.call("net_weights"), asked.call("net_policy_value", states=states)
+    heads = asked.call("net_forward", states=states, train_mode=train_mode)
+    assert np.allclose(heads[0], [[-1, -1], [1, 1]] if train_mode else states, atol=1e-3)
+    after = asked.call("net_weights")
+    assert all(np.array_equal(before[key], after[key]) for key in before)
+    assert np.array_equal(asked.call("net_policy_value", states=states)[0], evaluated[0]), "it is still in eval mode"
 
 
 def test_a_worker_answers_one_question_after_the_other_from_the_same_process(worker):

@@ -1,14 +1,17 @@
 """How a worker runs a student's search: the evaluator that it gives, and the arguments of get_action."""
 
+from random import Random
+
 import numpy as np
 import pytest
 from odd_workers import PLAYER, POSITION
 
 from Board.game_board import Board
 from grader.confinement.worker import SearchEvaluator
-from grader.errors import StudentFault
+from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.board_position import EMPTY_3X3
-from grader.judge.support.searches import call, hash_evaluation
+from grader.judge.support.ruling import Ruling
+from grader.judge.support.searches import call, expect_reuse, hash_evaluation
 
 
 @pytest.mark.parametrize("kind", ["hash", "hash priors"])
@@ -69,3 +72,15 @@ def test_a_search_that_understands_only_arrays_is_given_one(fault):
 def test_another_fault_of_a_search_is_told_at_once():
     with pytest.raises(StudentFault, match="ZeroDivisionError"):
         call(OnlyArrays("ZeroDivisionError"), "search", position=EMPTY_3X3, evaluator={"kind": "uniform"})
+
+
+class WithoutItsTree:
+    """A worker with a search whose root cannot be set and whose tree is gone after get_action."""
+
+    def call(self, operation, **_):
+        return {}
+
+
+def test_a_search_whose_updates_cannot_be_tried_is_left_to_a_person():
+    with pytest.raises(CouldNotGrade, match="cannot be set"):
+        expect_reuse(WithoutItsTree(), Ruling(), Random(1), {"kind": "mcts_pure", "evaluator": {"kind": "uniform"}})

@@ -70,6 +70,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The tree is thrown away before the search, or after it (pure-q-for-the-player-to-move, pure-published-layout)
         The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
         Constructors have further parameters with defaults, and nodes further attributes (pure-shares-by-move)
+        A new root is set before the search or after it (reference, both-searches-hide-the-root)
     """
     ruling.expected = "Visits count along the whole path, values change sign at each level, and priors are the policy's."
     for position, n_playout in tree_positions(rng):

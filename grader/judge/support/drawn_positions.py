@@ -82,12 +82,25 @@ def block_position(rng: Random) -> tuple[BoardPosition, int]:
 
 
 def drawn_position(rng: Random) -> BoardPosition:
-    """Return a tic-tac-toe position with three empty points from which the game can end in a draw."""
+    """Return a tic-tac-toe position with three empty points in which the last stone can draw the game and can win it."""
     while True:
         position = random_position(rng, 3, 3, 3, 6)
         board = board_at(position)
-        if len(board.availables) == 3 and -1 in _results(board, (), {}):
+        if len(board.availables) == 3 and _results_on_a_full_board(board) > {-1}:
             return position
+
+
+def _results_on_a_full_board(board: Board) -> set[int]:
+    """Return the winners of the games from here that end with the last stone; -1 is a draw."""
+    ended, winner = board.game_end()
+    if ended:
+        return set() if board.availables else {winner}
+    results: set[int] = set()
+    for move in list(board.availables):
+        after = board.copy()
+        after.do_move(move)
+        results |= _results_on_a_full_board(after)
+    return results
 
 
 def draw_share(rng: Random, position: BoardPosition, games: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from random import Random
 from typing import Any
@@ -107,6 +108,12 @@ class Batch:
             pi=numbers.dirichlet(np.full(WIDTH * HEIGHT, 0.5), BATCH_SIZE).astype(np.float32),
             z=numbers.choice([-1.0, 0.0, 1.0], BATCH_SIZE).astype(np.float32),
         )
+
+    def with_other_targets(self) -> Batch:
+        """Return the same states with the values turned round and the policies of other states."""
+        other = copy.copy(self)
+        other.targets = Targets(pi=np.roll(self.targets.pi, 1, axis=0), z=-self.targets.z)
+        return other
 
     @property
     def trained(self) -> dict[str, np.ndarray]:

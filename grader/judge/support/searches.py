@@ -13,7 +13,7 @@ import numpy as np
 from Board.game_board import Board
 from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
-from grader.errors import StudentFault
+from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison
 from grader.judge.support.board_position import BoardPosition, board_at, drawn_at, shares_of
 from grader.judge.support.drawn_positions import (
@@ -271,6 +271,11 @@ def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, 
     position, n_playout = random_position(rng, 3, 3, 3, 2), 200
     ruling.evidence["reuse"] = {**position.to_json(), "n_playout": n_playout}
     seen = call(worker, "advance", position=position, n_playout=n_playout, **player)
+    if not seen:
+        raise CouldNotGrade(
+            "The tree of a search is not kept when get_action returns, and the root of the search cannot be set, so that "
+            "update_with_move could not be tried on its own."
+        )
     with drawn_at(position, "The search began here"):
         _expect_kept(ruling, position, n_playout, seen)
 
