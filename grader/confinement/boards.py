@@ -10,6 +10,7 @@ There, a move may also be a list `[method, argument, ...]`: the game goes on wit
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, Self
@@ -265,12 +266,14 @@ def _try_move(board: Any, move: int) -> None:
         return
 
 
-def refusals(load: LoadModule, position: dict[str, Any], steps: Sequence[int], watch: Sequence[str]) -> list[dict[str, Any]]:
-    """Play each move on a board of its own.
+def refusals(
+    load: LoadModule, position: dict[str, Any], steps: Sequence[int], then: Sequence[int], watch: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Play each move on a board of its own, and go on from there.
 
     Returns:
         For each move the name of the exception, if any (`ValueError` for its subclasses, too), and the watched values before
-        and after the move.
+        and after the move; `later` has those after the moves `then` as well, on this board and on one without the move.
     """
     found = []
     for step in steps:
@@ -282,8 +285,20 @@ def refusals(load: LoadModule, position: dict[str, Any], steps: Sequence[int], w
             raise
         except Exception as error:
             raised = "ValueError" if isinstance(error, ValueError) else type(error).__name__
-        found.append({"raised": raised, "before": before, "after": watched(board, watch)})
+        after = watched(board, watch)
+        later = [_later(each, then, watch) for each in (board, board_at(position, load=load))] if raised else []
+        found.append({"raised": raised, "before": before, "after": after, "later": later})
     return found
+
+
+def _later(board: Any, moves: Sequence[int], watch: Sequence[str]) -> dict[str, Any]:
+    """Play moves until one is refused; return how many were played, and the watched values then."""
+    played = 0
+    with contextlib.suppress(Exception):
+        for move in moves:
+            board.do_move(move)
+            played += 1
+    return {"played": np.array(float(played)), **watched(board, watch)}
 
 
 OF_RULES = (follow, play_on, copies, refusals)

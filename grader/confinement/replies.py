@@ -90,7 +90,7 @@ REPLIES: dict[str, Layout] = {
     "follow": ListOf(Record({"seen": ListOf(VALUES), "fault": TEXT})),
     "play_on": Record({"moves": ListOf(WHOLE), "seen": ListOf(VALUES)}),
     "copies": MapOf(VALUES),
-    "refusals": ListOf(Record({"raised": TEXT, "before": VALUES, "after": VALUES})),
+    "refusals": ListOf(Record({"raised": TEXT, "before": VALUES, "after": VALUES, "later": ListOf(VALUES)})),
     "run_cell": TEXT,
     "search": Record({**STEP, "finished": WHOLE}),
     "choose": ListOf(Record({"move": WHOLE, "moves": ARRAY, "visits": ARRAY})),

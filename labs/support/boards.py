@@ -210,15 +210,16 @@ def _fault_at_the_start(worker: Worker, position: LabPosition) -> str:
     return ""
 
 
-def expect_new_game(worker: Worker, line: LabPosition, watch: Sequence[str]) -> None:
+def expect_new_game(worker: Worker, line: LabPosition, watch: Sequence[str], *, played: int | None = None) -> None:
     """Raise StudentFault unless a line looks the same on a board that has played it before and begun again by `init_board`.
 
     Args:
         line: moves that the student's board follows.
         watch: what has to be the same; see `grader.confinement.boards.watched`.
+        played: how many of the moves are played before; by default all.
     """
-    again, moves = replace(line, earlier=line.moves), list(line.moves)
-    begins = f"init_board({line.start_player}) after a game of {len(moves)} moves on this board"
+    again, moves = replace(line, earlier=line.moves[:played]), list(line.moves)
+    begins = f"init_board({line.start_player}) after a game of {len(again.earlier)} moves on this board"
     (new,) = worker.call("follow", position=line.before(0), lines=[moves], watch=list(watch))
     try:
         (used,) = worker.call("follow", position=again.before(0), lines=[moves], watch=list(watch))
@@ -275,7 +276,7 @@ def expect_last_move(values: Values, position: LabPosition, ply: int) -> None:
 
 
 def expect_refusal(reply: Mapping[str, Any], place: str) -> None:
-    """Raise StudentFault unless do_move raised ValueError and left the board as it was.
+    """Raise StudentFault unless do_move raised ValueError and left the board as it was, also for the moves after it.
 
     Args:
         reply: one of the replies of `grader.confinement.boards.refusals`.
@@ -285,6 +286,12 @@ def expect_refusal(reply: Mapping[str, Any], place: str) -> None:
         raise StudentFault(f"{place}; do_move plays it.")
     if reply["raised"] != "ValueError":
         raise StudentFault(f"{place}; do_move raised {reply['raised']} instead of ValueError.")
-    before, after = reply["before"], reply["after"]
-    if not all(np.array_equal(before[name], after[name], equal_nan=True) for name in before):
+    if not _alike(reply["before"], reply["after"]):
         raise StudentFault(f"{place}; do_move refuses it, but has already changed the board.")
+    if len(reply["later"]) != 2 or not _alike(*reply["later"]):
+        raise StudentFault(f"{place}; do_move refuses it, but has changed the board, as the next moves show.")
+
+
+def _alike(values: Values, others: Values) -> bool:
+    """Return whether two boards show the same."""
+    return values.keys() == others.keys() and all(np.array_equal(values[name], others[name], equal_nan=True) for name in values)

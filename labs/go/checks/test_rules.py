@@ -51,6 +51,7 @@ from labs.support.copies import judge_copies
 
 GAMES, COPIES, REFUSED = 32, 24, 16
 AGAIN = 8  # games that are played twice on one board
+DRAWN_EVERY = 8  # of the games whose ends are compared, every eighth is a draw
 LISTED = ("game", "game", "game", "repetition")  # families of the games in which lists of legal actions are compared
 REAL_GAMES = ("game", "repetition", "second")
 REFUSING = ((None, "game"), (OVER, "game"), (KO, "game"), (SUPERKO, "repetition"))  # what is illegal, and a family that has it
@@ -111,21 +112,28 @@ def test_captures(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
 def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """Compare the end of the game, the winner, the side to move and the last move at every ply.
 
-    At last, play some of the games again on the board on which they have ended: `init_board` begins a new game there.
+    At last, play some of the games again on a board on which they have been played to the end or up to a ko: `init_board`
+    begins a new game there.
 
     Accepts: a winner by the board's own score, which rules.score judges. Also see `test_captures`.
     """
     ruling.expected = "Two passes in a row end the game, and the score decides it."
     tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
-    watch, ended = ("game_end", "get_current_player", "score?", "last_move"), list[LabPosition]()
-    for case, walk in followed_lines(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
+    watch, numbers = ("game_end", "get_current_player", "score?", "last_move"), count()
+    ended, kos = list[LabPosition](), list[tuple[LabPosition, int]]()
+
+    def draw() -> Case:
+        return draw_game(cases, rng) if next(numbers) % DRAWN_EVERY else cases.draw("drawn", rng)
+
+    for case, walk in followed_lines(worker, ruling, draw, GAMES, tally, *watch):
         for ply in plies(walk):
             expect_end(ply, case)
             expect_last_move(ply.values, walk.position, ply.number)
             tally.found["ends"] += int(case["ends"][ply.number][0])
         ended.append(walk.position)
-    for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", *watch, "states", "captures?"))
+        kos += [(walk.position, ply) for ply in range(walk.plies) if KO in case["why"][ply]][:1]
+    for position, played in [*((position, None) for position in ended[:AGAIN]), *kos[:AGAIN]]:
+        expect_new_game(worker, position, ("availables", *watch, "states", "captures?"), played=played)
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
@@ -202,7 +210,8 @@ def _copied(lines: Iterator[tuple[Case, Walk]]) -> Iterator[tuple[Walk, np.ndarr
 def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """Play an illegal action of each kind, and two off the board, one of them negative.
 
-    By turns, the position is any in the second half of a game, the end of one, or one in which a ko or superko forbids a stone.
+    By turns, the position is one after a single pass, the end of a game, or one in which a ko or superko forbids a stone. A
+    stone and a pass afterwards show whether the board is the same inside, too.
 
     Accepts: illegal points that the board itself lists, which rules.legal judges. Also see `test_captures`.
     """
@@ -211,7 +220,9 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     tally, kinds, families = Tally({LATE: LATE_MOVES}), cycle(REFUSING), cycle(REFUSING)
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families)[1], rng), REFUSED, tally, "states"):
         wanted, _ = next(kinds)
-        having = [ply for ply in range(walk.plies + 1) if wanted in case["why"][ply]]
+        line = line_of(case)
+        passed = [ply for ply in range(1, walk.plies + 1) if is_pass(case, line[ply - 1]) and not case["ends"][ply][0]]
+        having = [ply for ply in range(walk.plies + 1) if wanted in case["why"][ply]] if wanted is not None else passed
         ply = rng.choice(having or range(walk.plies // 2, walk.plies + 1))
         why, listed, position = case["why"][ply], walk.listed(ply), walk.position
         taken = stones_in(walk.seen[ply])
@@ -224,8 +235,10 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
                 wrong.append(len(why) - 1)  # a pass, which some boards play before they look at what is legal
         outside = [next(action for action in numbers if action not in listed) for numbers in (count(len(why)), count(-1, -1))]
         steps, start = [*wrong, *outside], position.before(ply)
-        ruling.evidence["refused"] = {**start, "illegal": steps}
-        replies = worker.call("refusals", position=start, steps=steps, watch=watch)
+        # A second pass ends the game, if the refused stone has not set the count of passes back.
+        then = sorted([rng.choice(np.flatnonzero(why == LEGAL).tolist() or [0]), len(why) - 1], reverse=wanted is None)
+        ruling.evidence["refused"] = {**start, "illegal": steps, "then": then}
+        replies = worker.call("refusals", position=start, steps=steps, then=then, watch=watch)
         for action, reply in zip(steps, replies, strict=True):
             known = 0 <= action < len(why)
             reason = REASONS[int(why[action])] if known else "it is off the board"

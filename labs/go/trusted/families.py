@@ -109,6 +109,15 @@ def game(rng: Random, *, start_player: int = 0) -> Case:
     return _game(rng, rng.choice(SIZES), rng.random() < 0.5, start_player)
 
 
+def drawn(rng: Random) -> Case:
+    """A random game to its end with the komi that makes it a draw."""
+    while True:
+        seed, size = rng.getrandbits(64), rng.choice(SIZES)
+        black_ahead = float(_game(Random(seed), size, False, 0, komi=0.0)["scores"][-1])
+        if black_ahead >= 0:
+            return _game(Random(seed), size, False, 0, komi=black_ahead)
+
+
 def repetition(rng: Random) -> Case:
     """A game as above in which superko forbids a stone."""
     while True:
@@ -117,8 +126,8 @@ def repetition(rng: Random) -> Case:
             return case
 
 
-def _game(rng: Random, size: tuple[int, int], superko: bool, start_player: int) -> Case:
-    story = _Story(size, rng.choice(KOMI), superko, start_player)
+def _game(rng: Random, size: tuple[int, int], superko: bool, start_player: int, *, komi: float | None = None) -> Case:
+    story = _Story(size, rng.choice(KOMI) if komi is None else komi, superko, start_player)
     while len(story.moves) < LONGEST * size[0] * size[1] and not story.position.game_end()[0]:
         story.play(_chosen(rng, story.position, PASSES))
     while not story.position.game_end()[0]:
@@ -210,6 +219,7 @@ def middle(rng: Random) -> Case:
 FAMILIES: dict[str, Callable[[Random], Case]] = {
     "game": game,
     "second": partial(game, start_player=1),
+    "drawn": drawn,
     "repetition": repetition,
     "deep": partial(simulation, shallow=False),
     "ko": ko,

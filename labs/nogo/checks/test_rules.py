@@ -221,9 +221,10 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
             wrong += [rng.choice(found)] if found else []
         outside = next(move for move in count(len(why)) if move not in listed)
         for ply, steps in ((plies, [*wrong, outside]), (0, [move for move in (-1,) if move not in walk.listed(0)])):
-            start = position.before(ply)
-            ruling.evidence["refused"] = {**start, "illegal": steps}
-            replies = worker.call("refusals", position=start, steps=steps, watch=watch)
+            start, legal = position.before(ply), np.flatnonzero(case["why"][ply] == LEGAL).tolist()
+            then = rng.sample(legal, min(2, len(legal)))
+            ruling.evidence["refused"] = {**start, "illegal": steps, "then": then}
+            replies = worker.call("refusals", position=start, steps=steps, then=then, watch=watch)
             for move, reply in zip(steps, replies, strict=True):
                 what, reason = _illegal(position, move, why)
                 place = f"{position.after(ply)}, {what} is illegal ({reason})"
