@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from grader.confinement.boards import copies, follow, refusals, watched
-from labs.support.boards import LabPosition, walked
+from grader.errors import StudentFault
+from labs.support.boards import LabPosition, expect_refusal, walked
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
 
@@ -41,9 +42,26 @@ def test_a_subclass_of_value_error_is_a_value_error(exception, raised):
     class Refusing(Line):
         refusal = exception
 
-    (legal, illegal) = refusals(loading(Refusing), POSITION, [0, 7], ["availables"])
+    (legal, illegal) = refusals(loading(Refusing), POSITION, [0, 7], [1, 9], ["availables"])
     assert (legal["raised"], illegal["raised"]) == ("", raised)
     assert np.array_equal(illegal["before"]["availables"], illegal["after"]["availables"])
+    assert legal["later"] == [] and [reply["played"].tolist() for reply in illegal["later"]] == [1, 1]
+
+
+def test_what_a_refused_move_spoils_inside_shows_after_the_next_move():
+    class Spoilt(Line):
+        def do_move(self, move):
+            self.refused = getattr(self, "refused", False) or move not in self.availables
+            super().do_move(move)
+            if self.refused:
+                self.availables = []
+
+    (reply,) = refusals(loading(Spoilt), POSITION, [7], [1], ["availables"])
+    assert np.array_equal(reply["before"]["availables"], reply["after"]["availables"])
+    spoilt, untouched = reply["later"]
+    assert len(spoilt["availables"]) == 0 < len(untouched["availables"])
+    with pytest.raises(StudentFault, match="as the next moves show"):
+        expect_refusal(reply, "There")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
