@@ -199,22 +199,18 @@ def test_episodes_hold_the_learners_moves_and_what_came_of_them():
 
 
 def test_the_gradient_makes_moves_that_won_likelier_and_the_baseline_is_taken_off(begin):
-    training = begin("run")
-    states = np.repeat(after([5]).feature_planes(), 2, axis=0)
-    legal = np.repeat(after([5]).legal, 2, axis=0)
+    training, boards = begin("run"), (after([5]), after([5, 6]))
+    states = np.concatenate([board.feature_planes() for board in boards])
+    legal = np.concatenate([board.legal for board in boards])
 
-    def probability(move):
+    def probability(position, move):
         with torch.no_grad():
-            return float(training.model(torch.from_numpy(states[:1]))[0][0, move].exp())
+            return float(training.model(torch.from_numpy(states[position : position + 1]))[0][0, move].exp())
 
-    before = probability(6), probability(9)
+    before = probability(0, 6), probability(1, 9)
     training._ascend(Episodes(states, legal, np.array([6, 9]), np.array([1.0, -1.0], dtype=np.float32), 0.5))
-    assert probability(6) > before[0] and probability(9) < before[1]
-    learnt = weights(training)
-    positions = [after([5]), after([5, 6])]
-    states = np.concatenate([position.feature_planes() for position in positions])
-    legal = np.concatenate([position.legal for position in positions])
-    expected = training._baseline(states)[1]
+    assert probability(0, 6) > before[0] and probability(1, 9) < before[1]
+    learnt, expected = weights(training), training._baseline(states)[1]
     assert expected[0] != expected[1]  # otherwise the mean would take off a baseline of either sign
     training._ascend(Episodes(states, legal, np.array([6, 9]), expected, 0.5))
     assert same(weights(training), learnt)
