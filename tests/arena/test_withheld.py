@@ -29,9 +29,13 @@ input()
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Provide a clock that stands still until it is set, on a system that counts run delays."""
+    """Provide a clock that stands still until it is set, on a system that counts run delays.
+
+    This process itself computes nothing meanwhile.
+    """
     now = [100.0]
     monkeypatch.setattr(withheld, "monotonic", lambda: now[0])
+    monkeypatch.setattr(withheld, "thread_time", lambda: 3.0)
     monkeypatch.setattr(withheld, "has_run_delays", lambda: True)
     monkeypatch.setattr(withheld, "core_times", dict)
     return now
