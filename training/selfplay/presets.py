@@ -137,7 +137,7 @@ class RunConfig:
     reuse: float = 6.0
     root_value_weight: float = 0.0
     learning_rate: float = 1e-3
-    gate: bool = True
+    gate: bool = False
     gate_games: int = 400
     gate_score: float = 0.55
     check_every: int = 1000
@@ -240,12 +240,10 @@ class RunConfig:
 # The values of settings that a run does not record because it is older than they are.
 DEFAULTS = {field.name: field.default for field in fields(RunConfig) if field.default is not MISSING} | {"window_share": 1.0}
 
-# Tic-tac-toe has no gate: two good networks draw nearly every game, so no match could tell them apart.
 RUN_PRESETS = {
     "tictactoe": RunConfig(
         3, 3, 3, 1, playouts=16, considered=9, first_n_moves=4, games_at_once=32, games=1500, buffer_positions=5000,
-        window_share=1.0, start_positions=500, batch_size=64, reuse=20, gate=False, check_every=250, mcts_playouts=100,
-        match_playouts=16,
+        window_share=1.0, start_positions=500, batch_size=64, reuse=20, check_every=250, mcts_playouts=100, match_playouts=16,
     ),
     "5x5x4": RunConfig(
         5, 5, 4, 3, playouts=24, first_n_moves=6, games=6000, buffer_positions=50_000, batch_size=128, check_every=1000,
@@ -261,20 +259,20 @@ RUN_PRESETS = {
     # As the course's document has it; its buffer of 500000 samples holds 62500 positions in eight symmetries each.
     "gomoku_11_paper": RunConfig(
         11, 11, 5, 19, search="puct", playouts=400, match_playouts=400, first_n_moves=12, games=100_000,
-        buffer_positions=62_500, window_share=1.0, start_positions=2000, batch_size=512, learning_rate=1e-3, gate_games=400,
-        gate_score=0.55, check_every=1000, save_every_s=180,
+        buffer_positions=62_500, window_share=1.0, start_positions=2000, batch_size=512, learning_rate=1e-3, gate=True,
+        gate_games=400, gate_score=0.55, check_every=1000, save_every_s=180,
     ),
     # As a document on small boards has it: 50 rounds of 5 games. What it does not say is ours.
     "gomoku_9_small": RunConfig(
         9, 9, 5, network="plain", search="puct", playouts=100, match_playouts=100, games_at_once=5, games=250,
-        buffer_positions=10_000, window_share=1.0, start_positions=200, batch_size=64, reuse=10, gate=False, check_every=50,
-        rating_games=10, mcts_playouts=100,
+        buffer_positions=10_000, window_share=1.0, start_positions=200, batch_size=64, reuse=10, check_every=50, rating_games=10,
+        mcts_playouts=100,
     ),
     # As a paper on NoGo has it: a plain network, many playouts, every network has to pass the gate.
     "nogo_9_plain": RunConfig(
         9, 9, game="nogo", network="plain", search="puct", playouts=1600, match_playouts=1600, first_n_moves=30,
         cooling_moves=20, games=20_000, buffer_positions=500_000, window_share=1.0, start_positions=10_000, check_every=1000,
-        gate_games=100,
+        gate=True, gate_games=100,
     ),
     "nogo_9": RunConfig(
         9, 9, game="nogo", network="pooled", games=50_000, buffer_positions=500_000, start_positions=10_000,
