@@ -429,7 +429,7 @@ def parse(arguments=None):
         "--open", nargs="+", metavar=("FILE", "N"), help="begin with this game: SGF, or records (.jsonl) and a game's number"
     )
     begun.add_argument(
-        "--position", "--moves", metavar="MOVES", help='begin after these moves, as reports number them: "4 0 8", swap'
+        "--position", "--moves", metavar="MOVES", help='begin after these moves, as numbered in reports: "4 0 8", swap'
     )
     parser.add_argument("--device", choices=DEVICES, help="where networks are computed (default: on the GPU if it is faster)")
     parser.add_argument("--backend", choices=BACKENDS, default="auto", help="what computes them (default: the fastest)")

@@ -166,7 +166,7 @@ def main(arguments: list[str] | None = None) -> int:
     viewing.add_argument("file", type=Path, help="a file written by --records of evaluate.py or play, or an .sgf")
     viewing.add_argument("number", type=int, nargs="?", help="the game to open with (default: the first lost one)")
     viewing.add_argument(
-        "--agent", type=int, choices=(0, 1), default=0, help="the agent whose lost games are looked for (default 0)"
+        "--agent", type=int, choices=(0, 1), default=0, help="the agent whose lost games are examined (default 0)"
     )
     viewing.add_argument("--engine", help=f"the engine that says where games were lost (default {REFERENCE} or {BASELINE})")
     viewing.add_argument("--out", type=Path, metavar="FILE.html", help="the page (default: the file's name with .html)")

@@ -193,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--game", choices=GAMES, default="gomoku", help="the game (default gomoku)")
     parser.add_argument("--komi", type=float, default=7.5, metavar="X", help="what white receives in Go (default 7.5)")
-    parser.add_argument("--positions", type=int, default=2000, metavar="N", help="to measure ranges in (default 2000)")
+    parser.add_argument("--positions", type=int, default=2000, metavar="N", help="to measure ranges (default 2000)")
     parser.add_argument("--games", type=int, default=32, metavar="N", help="to take positions from, even (default 32)")
     parser.add_argument("--playouts", type=int, default=64, metavar="N", help="playouts per move in them (default 64)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of these games (default 1)")

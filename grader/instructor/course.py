@@ -14,9 +14,7 @@ COURSE, LABS = Path("instructor", "course"), Path("labs")
 def course_option() -> argparse.ArgumentParser:
     """Return a parser with the option --course, to be a parent of the commands that need the folder."""
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument(
-        "--course", type=Path, help=f"folder of the course (default: {COURSE}; with --lab: {LABS / 'NAME' / COURSE.name})"
-    )
+    parser.add_argument("--course", type=Path, help=f"folder of the course (default: {COURSE}, or that of the lab)")
     return parser
 
 

@@ -66,7 +66,8 @@ def test_the_loss_of_a_game_network_is_that_of_the_handout_and_one_step_follows_
             weights += torch.empty_like(weights).uniform_(-2, 2)
     network = GameNetwork(model, "cpu")
     states = rng.integers(0, 2, (16, rules.planes, 3, 4)).astype(np.float32)
-    probs, winners = rng.dirichlet(np.ones(rules.actions), 16).astype(np.float32), rng.choice([-1.0, 1.0], 16).astype(np.float32)
+    probs = rng.dirichlet(np.ones(rules.actions), 16).astype(np.float32)
+    winners = rng.choice([-1.0, 1.0], 16).astype(np.float32)
 
     before = {name: weights.detach().clone().requires_grad_() for name, weights in model.named_parameters()}
     model.train()

@@ -265,8 +265,8 @@ RUN_PRESETS = {
     # As a document on small boards has it: 50 rounds of 5 games. What it does not say is ours.
     "gomoku_9_small": RunConfig(
         9, 9, 5, network="plain", search="puct", playouts=100, match_playouts=100, games_at_once=5, games=250,
-        buffer_positions=10_000, window_share=1.0, start_positions=200, batch_size=64, reuse=10, check_every=50, rating_games=10,
-        mcts_playouts=100,
+        buffer_positions=10_000, window_share=1.0, start_positions=200, batch_size=64, reuse=10, check_every=50,
+        rating_games=10, mcts_playouts=100,
     ),
     # As a paper on NoGo has it: a plain network, many playouts, every network has to pass the gate.
     "nogo_9_plain": RunConfig(
