@@ -17,6 +17,7 @@ from training.alphago.patterns import run_rollout
 from training.alphago.reinforce import Reinforce
 from training.alphago.runs import read_stage_result, samples_of, write_stage_result
 from training.alphago.value import run_value
+from training.freed_memory import keep_freed_memory
 from training.inference.networks import read_model
 from training.supervised import learning
 from training.supervised.dataset import GamesError
@@ -107,6 +108,7 @@ def main(arguments: list[str] | None = None) -> int:
             stage.add_argument("--compare", action="store_true", help="also train on all positions of the games")
             stage.add_argument("--floor", action="store_true", help="also measure how much of the error is chance")
     options = parser.parse_args(arguments)
+    keep_freed_memory()
     try:
         config = StagesConfig.read(options.config)
         if options.seed is not None:

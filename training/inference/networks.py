@@ -196,6 +196,7 @@ def trainable_network(kind: str, rules: GameRules, blocks: int, filters: int) ->
         from AlphaZero.policy_value_net_torch import PolicyValueNet
 
         network: TrainableNetwork = PolicyValueNet(rules.width, rules.height, blocks, cuda=torch.cuda.is_available())
+        network.model.to(memory_format=torch.channels_last)  # in place; training steps are faster with this layout
         return network
     return GameNetwork(new_model(kind, rules, blocks, filters))
 

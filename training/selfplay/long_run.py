@@ -32,6 +32,7 @@ from common.locks import held_folder
 from common.program_ends import Parser
 from common.program_starts import INTERRUPTED
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
+from training.freed_memory import keep_freed_memory
 from training.inference.networks import read_game_model
 from training.old_settings import with_current_names
 from training.selfplay.learner import Learner
@@ -184,6 +185,7 @@ def main(arguments: list[str] | None = None) -> int:
     add_options(parser)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    keep_freed_memory()
     try:
         if options.workers < 0:
             raise UsageError(f"expected --workers of at least 0; got {options.workers}")

@@ -31,6 +31,7 @@ from torch import nn
 from arena.statistics.estimates import GameResult, elo
 from arena.statistics.stopping import Sprt
 from common.errors import UsageError
+from training.freed_memory import keep_freed_memory
 from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, library_of
 from training.inference.networks import new_model
 from training.inference.server import ServedNetwork, serve_network
@@ -340,6 +341,7 @@ def make_member(
 ) -> SelfPlayWorker | CandidateEvaluator:
     """Make a member of a crew, in the process in which it will work; a worker may have a pipe to a server."""
     torch.set_num_threads(1)  # more threads slow down batches of this size, and the other members need the cores
+    keep_freed_memory()
     if is_worker:
         return SelfPlayWorker(config, seeds, number, server)
     return CandidateEvaluator(config, seeds, number)

@@ -40,6 +40,7 @@ from common.locks import held_folder
 from common.program_ends import Parser
 from common.program_starts import INTERRUPTED
 from games.protocol import GameRules
+from training.freed_memory import keep_freed_memory
 from training.inference.networks import kind_of, new_model, read_model
 from training.inference.timing import computing_clock, shortest_time
 from training.interrupts import Interrupts
@@ -444,6 +445,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     parser.add_argument("--seed", type=int, metavar="N", help="instead of the seed in the settings")
     options = parser.parse_args(arguments)
+    keep_freed_memory()
     try:
         config = SupervisedConfig.read(options.config)
         if options.seed is not None:
