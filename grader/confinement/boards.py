@@ -130,7 +130,8 @@ def played(board: Any, step: int | list[Any]) -> Any:
 def watched(board: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the values of these attributes, or of these methods without arguments, as new arrays of numbers.
 
-    A board may fill one array again and again, so its values are copied.
+    A board may fill one array again and again, so its values are copied. An entry of 0 in a dict is left out, since it says the
+    same as no entry: no stone, or nothing captured.
 
     Args:
         names: a check adds `?` to the names that another check judges. Such a value is nan if the board cannot give it, so that
@@ -154,8 +155,8 @@ def watched(board: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
 def _numbers(board: Any, name: str) -> np.ndarray:
     value = getattr(board, name)
     value = value() if callable(value) else value
-    items = sorted(value.items()) if isinstance(value, dict) else value
     try:
+        items = sorted((key, entry) for key, entry in value.items() if entry != 0) if isinstance(value, dict) else value
         return np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error

@@ -179,16 +179,24 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     roots = watch_roots(mcts)
     if hasattr(player, "set_player_ind"):
         player.set_player_ind(board.get_current_player())
-    before = dict(board.states.items())  # in any order: a search that undoes its moves puts captured stones back at the end
+    before = _stones(board)
     try:
         move, probs = player.get_action(board, is_selfplay=bool(is_selfplay), print_probs_value=False)  # as Game calls it
     finally:
-        if dict(board.states.items()) != before:
+        if _stones(board) != before:
             raise ValueError("get_action changes the board that it was given, which must stay as it is")
     last = getattr(player.mcts, "_root", None)
     # All visits count if get_action has begun with a new MCTS.
     roots.append((last, visits_of(last) if player.mcts is mcts else 0.0))
     return {"move": whole(move), "probs": plain_probs(probs), "root": searched_root(roots)}
+
+
+def _stones(board: Any) -> dict[Any, Any]:
+    """Return the stones in any order: a search that undoes its moves puts captured stones back at the end.
+
+    An entry of 0 is no stone; a board of a lab may leave one where it has tried a move.
+    """
+    return {point: player for point, player in board.states.items() if player != 0}
 
 
 def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:

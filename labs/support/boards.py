@@ -257,7 +257,7 @@ def shaped(values: Values, name: str, shape: Sequence[int]) -> np.ndarray:
 
 
 def stones_in(values: Values) -> dict[int, int]:
-    """Return point -> player, as `states` of the student's board gives it, without entries of 0, which stand for no stone.
+    """Return point -> player, as `states` of the student's board gives it (`watched` leaves out entries of 0).
 
     Raises:
         StudentFault: `states` is not such a dict.
@@ -265,7 +265,7 @@ def stones_in(values: Values) -> dict[int, int]:
     states = values["states"]
     if states.size and (states.shape[1:] != (2,) or not np.isfinite(states).all()):
         raise StudentFault("states must be a dict from points to players.")
-    return {int(point): int(player) for point, player in states.reshape(-1, 2) if player}
+    return {int(point): int(player) for point, player in states.reshape(-1, 2)}
 
 
 def expect_last_move(values: Values, position: LabPosition, ply: int) -> None:

@@ -35,6 +35,7 @@ from labs.support.tables import table_in
 
 KIND = "mcts_alphaZero"
 C_PUCT = 3.0
+NO_PROBABILITY = 1e-9  # what rounding, or softmax(log(visits + 1e-10)) over the whole board, may leave at an illegal action
 SAME_SHARES = 0.02  # how far probabilities may be from the shares of the visits
 SHOWN_MOVES = 8  # of a list of right moves in a message
 DRAWS = 4  # positions that may be drawn for each one that a check needs
@@ -222,9 +223,9 @@ def _expect_probabilities(probs: np.ndarray | None, move: int, legal: Collection
     if probs is None or probs.shape != (actions,):
         got = "nothing" if probs is None else f"{probs.shape[0]} of them"
         raise StudentFault(f"get_action returns the probabilities of all {actions} actions of the board; got {got}.")
-    if not np.isfinite(probs).all() or abs(float(probs.sum()) - 1.0) > 1e-3 or (probs < 0).any():
+    if not np.isfinite(probs).all() or abs(float(probs.sum()) - 1.0) > 1e-3 or (probs < -NO_PROBABILITY).any():
         raise StudentFault("The probabilities that get_action returns must lie in [0, 1] and sum to 1.")
-    if wrong := [action for action in np.flatnonzero(probs > 0).tolist() if action not in legal]:
+    if wrong := [action for action in np.flatnonzero(probs > NO_PROBABILITY).tolist() if action not in legal]:
         raise StudentFault(f"get_action gives a probability to illegal actions: {wrong[:SHOWN_MOVES]}.")
     if move not in legal:
         raise StudentFault(f"get_action returned {move}, which is not a legal action.")

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from grader.confinement.boards import copies, follow, refusals, watched
+from grader.confinement.worker import act
 from grader.errors import StudentFault
-from labs.support.boards import LabPosition, expect_refusal, walked
+from labs.support.boards import LabPosition, expect_refusal, stones_in, walked
+from labs.support.searches import _expect_probabilities
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
 
@@ -124,3 +126,42 @@ def test_a_line_that_is_cut_short_says_which_call_raised(moves, says):
     worker = SimpleNamespace(call=lambda *_, **__: [{"seen": seen, "fault": "NameError: oh"}])
     walk = walked(worker, LabPosition("made.Line", {"width": 3, "height": 1}, moves))
     assert walk.plies == 1 and walk.stop.endswith(says)
+
+
+def test_an_entry_of_0_says_the_same_as_none():
+    class Trying(Line):
+        states, captures = {2: 1, 0: 0}, {1: 0, 2: 3}
+
+    values = watched(Trying(), ["states", "captures"])
+    assert values["states"].tolist() == [[2, 1]] and values["captures"].tolist() == [[2, 3]]
+    assert stones_in(values) == {2: 1} and stones_in(watched(SimpleNamespace(states={0: 0}), ["states"])) == {}
+
+
+@pytest.mark.parametrize(("left", "changes"), [(0, False), (2, True)])
+def test_a_search_may_leave_an_entry_of_0_on_the_board_that_it_is_given_and_no_stone(left, changes):
+    class Search:
+        def __init__(self):
+            self._root = SimpleNamespace(_children={}, _n_visits=1)
+
+        def update_with_move(self, move):
+            pass
+
+    class Player:
+        mcts = Search()
+
+        def get_action(self, board, is_selfplay, print_probs_value):
+            board.states[1] = left
+            return 1, np.array([0.0, 1.0])
+
+    board = SimpleNamespace(states={0: 1}, get_current_player=lambda: 2)
+    if changes:
+        with pytest.raises(ValueError, match="get_action changes the board"):
+            act(Player(), board, 0)
+    else:
+        assert act(Player(), board, 0)["move"] == 1
+
+
+def test_what_rounding_leaves_at_an_illegal_action_is_no_probability():
+    _expect_probabilities(np.array([1 - 1e-10, 1e-10]), 0, [0], 2)
+    with pytest.raises(StudentFault, match=r"a probability to illegal actions: \[1\]"):
+        _expect_probabilities(np.array([0.99, 0.01]), 0, [0], 2)

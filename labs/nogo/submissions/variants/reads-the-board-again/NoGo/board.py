@@ -1,6 +1,4 @@
-"""NoGo by flood filling, without any state but the stones."""
-
-import copy
+"""NoGo by flood filling, without any state but the stones; an entry of 0 is no stone."""
 
 import numpy as np
 
@@ -9,6 +7,7 @@ class Board:
     def __init__(self, width=9, height=9):
         self.width, self.height = width, height
         self.players = [1, 2]
+        self.states = {}
         self.near = {}
         for p in range(width * height):
             row, column = divmod(p, width)
@@ -26,14 +25,15 @@ class Board:
     def init_board(self, start_player=0):
         self.first = self.current_player = self.players[start_player]
         self.last_move = -1
-        self.states = {}
+        for p in self.states:
+            self.states[p] = 0
         self.availables = [p for p in range(self.width * self.height) if self.allowed(p)]
 
     def breathes(self, stone):
         seen, todo = {stone}, [stone]
         while todo:
             for q in self.near[todo.pop()]:
-                if q not in self.states:
+                if not self.states.get(q):
                     return True
                 if self.states[q] == self.states[stone] and q not in seen:
                     seen.add(q)
@@ -41,15 +41,16 @@ class Board:
         return False
 
     def allowed(self, p):
-        if p in self.states:
+        if self.states.get(p):
             return False
         self.states[p] = self.current_player
-        fine = all(self.breathes(q) for q in [p, *self.near[p]] if q in self.states)
+        fine = all(self.breathes(q) for q in [p, *self.near[p]] if self.states.get(q))
         del self.states[p]
         return fine
 
     def do_move(self, move):
         if move not in self.availables:
+            self.states.setdefault(move, 0)
             raise ValueError("not legal")
         self.states[move] = self.current_player
         self.last_move = move
@@ -70,7 +71,8 @@ class Board:
     def current_state(self):
         state = np.zeros((4, self.height, self.width))
         for p, player in self.states.items():
-            state[int(player != self.current_player)][p // self.width][p % self.width] = 1
+            if player:
+                state[int(player != self.current_player)][p // self.width][p % self.width] = 1
         if self.last_move >= 0:
             state[2][self.last_move // self.width][self.last_move % self.width] = 1
         if self.current_player == self.first:
@@ -78,4 +80,8 @@ class Board:
         return state[:, ::-1, :]
 
     def copy(self):
-        return copy.deepcopy(self)
+        other = Board(self.width, self.height)
+        other.first, other.current_player, other.last_move = self.first, self.current_player, self.last_move
+        other.states = {p: player for p, player in self.states.items() if player}
+        other.availables = list(self.availables)
+        return other
