@@ -366,6 +366,7 @@ def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO
 
     Raises:
         NotImplementedError: the search or the network is not written yet.
+        UsageError: the game is not played on the board of the weights.
         WeightsError: the weights cannot be read.
     """
     game, model, playouts = options.gtp, options.model, options.playouts
@@ -373,6 +374,7 @@ def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO
     size = SIZE if game == "gomoku" else GTP_SIZE
     if model is not None:
         size = read_sizes(read_weights(model))[0]
+    empty = rules_of(game, size, size, n_in_row=FIVE).position()
 
     def make(wanted: int) -> Any:
         net = None if model is None else make_network(model, wanted)
@@ -381,7 +383,7 @@ def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO
     # A short search comes first: it reports code that is not written yet before the game.
     trial = make_player(None if model is None else make_network(model, size), 2)
     trial.set_player_ind(1)
-    trial.get_action(make_rules(size, 0.0).position(), is_selfplay=False, print_probs_value=0)
+    trial.get_action(empty, is_selfplay=False, print_probs_value=0)
     player = GtpPlayer("mcts" if model is None else "alphazero", playouts, make)
 
     def send(text: str) -> None:

@@ -235,6 +235,12 @@ def test_a_network_plays_gomoku_on_the_board_of_its_weights_alone(load_module, t
     assert answers[1][0] == answers[4][0] == "="
 
 
+def test_a_network_for_a_board_without_five_in_a_row_gets_a_sentence():
+    done = run("--game", "gomoku", "--player", f"alphazero:{ROOT / 'model' / '3_3_3.model'}")
+    sentence = "expected a board of at least 5 by 5 for 5 in a row; got width 3, height 3"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"python_player.py: {sentence}\n")
+
+
 # ------------------------------------------------------------------------------------- networks of runs, in NoGo and Go
 
 
