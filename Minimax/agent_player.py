@@ -8,7 +8,8 @@ that of their run; --board and --komi say which ones a match expects, so that a 
 
 The player runs a fixed number of playouts and does not look at the clock: choose a number that fits the time for a move.
 
-Exit codes: 0 the end of the input, 2 the call was wrong, or the network does not fit the game.
+Exit codes: 0 the end of the input, 2 the call was wrong, or the network does not fit the game, 130 interrupted, 141 nobody
+reads the answers.
 """
 
 from __future__ import annotations
@@ -16,11 +17,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")
+
 # Each game has one core. numpy and torch read these variables when they are imported.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
@@ -28,6 +36,7 @@ import numpy as np
 
 from arena.engine.gtp_server import GtpServer, serve
 from common.errors import UsageError
+from common.program_ends import run_program
 from games.catalog import rules_of
 from games.protocol import GameRules
 
@@ -133,7 +142,11 @@ def converse(options: argparse.Namespace, answers: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the player and speak GTP."""
+    """Make the player and speak GTP.
+
+    Raises:
+        UsageError: the call was wrong, or the network does not fit the game.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("agent", help="alphazero:FILE, gumbel:FILE or policy:FILE, with options such as ?playouts=32")
     parser.add_argument("--game", choices=GTP_NAMES, required=True)
@@ -141,19 +154,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--komi", type=float, metavar="X", help="what white gets in Go (default: as in the run)")
     parser.add_argument("--superko", action="store_true", help="in Go, forbid the repetition of any earlier position")
     options = parser.parse_args(arguments)
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints must not mix with the answers
-    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        converse(options, answers)
-    except UsageError as error:
-        print(f"agent_player.py: {error}", file=sys.stderr)
-        return 2
-    except ModuleNotFoundError as error:
-        needed = f"expected training/ and its libraries for {options.agent}; there is no module {error.name}"
-        print(f"agent_player.py: {needed}", file=sys.stderr)
-        return 2
+    answers = sys.stdout
+    with redirect_stdout(sys.stderr):  # whatever a library prints must not mix with the answers
+        try:
+            converse(options, answers)
+        except ModuleNotFoundError as error:
+            needed = f"expected training/ and its libraries for {options.agent}; there is no module {error.name}"
+            raise UsageError(needed) from error
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("agent_player.py", main))

@@ -23,7 +23,8 @@ value is nearest to zero. The pure search has no network and places the stronges
 
 Environment variables: GOMOKU_BOARD_SIZE (default 15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never
 swap), GOMOKU_POSITION (stones that are already on the board).
-Exit codes: 0 the end of the input, 2 the call was wrong or AlphaZero/ is not written yet.
+Exit codes: 0 the end of the input, 2 the call was wrong or AlphaZero/ is not written yet, 130 interrupted, 141 nobody reads
+the answers.
 """
 
 from __future__ import annotations
@@ -33,12 +34,19 @@ import os
 import random
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, os.getcwd() if os.path.isfile("AlphaZero/__init__.py") else sys.path[0])
+
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")
+
 # Each game has one core. numpy and torch read these variables when they are imported.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
@@ -50,10 +58,11 @@ from arena.engine.specs import BACKENDS
 from arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Board.game_board import SWAP_STONES, Board
 from common.errors import UsageError
+from common.program_ends import run_program
 from common.search_tree import kept_roots
 from common.student_network import load_network
-from common.unwritten import first_unwritten
-from common.weights import WeightsError, read_sizes, read_weights
+from common.unwritten import students_faults_as_sentences
+from common.weights import read_sizes, read_weights
 from games.catalog import rules_of
 
 LARGEST = 30
@@ -366,6 +375,7 @@ def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO
 
     Raises:
         NotImplementedError: the search or the network is not written yet.
+        UsageError: the game is not played on the board of the weights.
         WeightsError: the weights cannot be read.
     """
     game, model, playouts = options.gtp, options.model, options.playouts
@@ -373,6 +383,7 @@ def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO
     size = SIZE if game == "gomoku" else GTP_SIZE
     if model is not None:
         size = read_sizes(read_weights(model))[0]
+    empty = rules_of(game, size, size, n_in_row=FIVE).position()
 
     def make(wanted: int) -> Any:
         net = None if model is None else make_network(model, wanted)
@@ -381,7 +392,7 @@ def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO
     # A short search comes first: it reports code that is not written yet before the game.
     trial = make_player(None if model is None else make_network(model, size), 2)
     trial.set_player_ind(1)
-    trial.get_action(make_rules(size, 0.0).position(), is_selfplay=False, print_probs_value=0)
+    trial.get_action(empty, is_selfplay=False, print_probs_value=0)
     player = GtpPlayer("mcts" if model is None else "alphazero", playouts, make)
 
     def send(text: str) -> None:
@@ -391,8 +402,33 @@ def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO
     serve(GtpServer(GTP_NAMES[game], make_rules, player, size), lines, send)
 
 
+def speak(options: argparse.Namespace, backend: str | None, answers: TextIO) -> None:
+    """Make the player and speak the protocol that the options name.
+
+    Raises:
+        NotImplementedError, UsageError, WeightsError: see `converse` and `converse_gtp`.
+    """
+    if options.gtp is not None:
+        converse_gtp(options, backend, sys.stdin, answers)
+        return
+    size = number_from("GOMOKU_BOARD_SIZE", SIZE, FIVE, LARGEST)
+    seed = number_from("GOMOKU_SEED", 0, 0, 2**63)
+    # A short search comes first: it reports code that is not written yet before the game, and warms up the network.
+    net = None if options.model is None else make_network(options.model, size)
+    search(make_player(net, 2), OpeningBoard(size))
+    policy = None if backend is None else fast_policy(net, size, backend, options.model)
+    player = make_player(net, options.playouts, policy)
+    if "GOMOKU_SEED" in os.environ:
+        seed_everything(str(seed))
+    converse(f"{options.kind} {options.playouts}", player, net, size, sys.stdin, answers)
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Make the player and speak the line protocol."""
+    """Parse the command line, then make the player and speak its protocol.
+
+    Raises:
+        UsageError: the call was wrong, or AlphaZero/ is not written yet.
+    """
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("kind", choices=("alphazero", "mcts"), help="the search of AlphaZero/ to use")
     parser.add_argument("--model", metavar="FILE", help="weights file, for alphazero")
@@ -413,31 +449,15 @@ def main(arguments: list[str] | None = None) -> int:
     if options.backend is not None and not options.fast:
         parser.error("expected --fast with --backend; without it, the network's own code computes")
     backend = (options.backend or "auto") if options.fast else None
+    answers = sys.stdout
     # Whatever the student's code prints must not mix with the answers.
-    answers, sys.stdout = sys.stdout, sys.stderr
-    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        if options.gtp is not None:
-            converse_gtp(options, backend, sys.stdin, answers)
-            return 0
-        size = number_from("GOMOKU_BOARD_SIZE", SIZE, FIVE, LARGEST)
-        seed = number_from("GOMOKU_SEED", 0, 0, 2**63)
-        # A short search comes first: it reports code that is not written yet before the game, and warms up the network.
-        net = None if options.model is None else make_network(options.model, size)
-        search(make_player(net, 2), OpeningBoard(size))
-        policy = None if backend is None else fast_policy(net, size, backend, options.model)
-        player = make_player(net, options.playouts, policy)
-        if "GOMOKU_SEED" in os.environ:
-            seed_everything(str(seed))
-        converse(f"{options.kind} {options.playouts}", player, net, size, sys.stdin, answers)
-    except NotImplementedError as error:
-        print(f"python_player.py: {first_unwritten(error)}.", file=sys.stderr)
-        return 2
-    except (UsageError, WeightsError, ModuleNotFoundError) as error:
-        print(f"python_player.py: {error}", file=sys.stderr)
-        return 2
+    with redirect_stdout(sys.stderr), students_faults_as_sentences():
+        try:
+            speak(options, backend, answers)
+        except ModuleNotFoundError as error:
+            raise UsageError(str(error)) from error
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("python_player.py", main))

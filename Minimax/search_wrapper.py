@@ -1,7 +1,7 @@
 """An engine as a player on a `Board`: `python human_play.py --white minimax:PROGRAM` lets you play against it.
 
-The engine speaks the line protocol, as in a match, and receives the opponent's moves one by one. If a side swaps as white,
-`swap_colours` is called on the board: every stone changes colour and black is to move.
+The engine speaks the line protocol, as in a match, and receives the opponent's moves and swap one by one. If a side swaps as
+white, `swap_colours` is called on the board: every stone changes colour and black is to move.
 
 If the position does not continue the engine's game, because moves were taken back or a game was opened, the engine is started
 again with the position (GOMOKU_POSITION). An engine that does not take positions can only play from the first move.
@@ -35,7 +35,12 @@ class EnginePlayer:
     Args:
         spec: how to start the engine.
         move_s: the number of seconds that the engine has for each move.
+
+    Attributes:
+        follows_swaps: true, since the engine is told of a swap as of any move: a session does not reset the player after one.
     """
+
+    follows_swaps = True
 
     def __init__(self, spec: EngineSpec, move_s: float = 5.0) -> None:
         self.spec = replace(spec, env={"GOMOKU_REPORT": "1", **spec.env})

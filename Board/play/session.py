@@ -370,10 +370,15 @@ class Session:
         return sum(one.player is None for one in self.participants)
 
     def _continues(self, player: Player) -> bool:
-        """Whether the live game is the one that the player knows, plus one move of the opponent."""
+        """Whether the live game is the one that the player knows, plus one action of the opponent.
+
+        After a swap this is so only for a player that says `follows_swaps`: a search tree keeps the colours from before.
+        """
         known = self._known.get(id(player))
         now = tuple(self.actions[: self.live])
-        return known is not None and known == now[:-1] and Board.SWAP not in (*known[-1:], *now[-1:])
+        if known is None or known != now[:-1]:
+            return False
+        return Board.SWAP not in (*known[-1:], *now[-1:]) or bool(getattr(player, "follows_swaps", False))
 
     def _take_answer(self, search: Search) -> None:
         self._search = None

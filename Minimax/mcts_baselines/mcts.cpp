@@ -13,7 +13,7 @@
 //              that make five it keeps only one; else, if the opponent threatens to make five, only the points where that
 //              would happen. No patterns, no evaluation, no other threats.
 //   Opening    First stone in the middle, or anywhere in the central 7x7 with -DRANDOM_OPENING=1; third stone where the
-//              search finds the game most even; swap if it finds white's value below one half.
+//              search finds the game most even; swap if it finds white's value below one half (never with GOMOKU_NO_SWAP).
 //
 // Values lie in [0, 1]. The value of a move is the mean result of the player who makes it.
 //
@@ -358,7 +358,7 @@ class Player {
         const Index best = tree_.best_child(Tree::ROOT);
         const float value = tree_.value_of_answer(Tree::ROOT);
         report(best, value);
-        if (side_ == WHITE && position_.stones() == 3 && value < 0.5F) {
+        if (side_ == WHITE && position_.stones() == 3 && value < 0.5F && std::getenv("GOMOKU_NO_SWAP") == nullptr) {
             position_.swap_colours();
             return SWAP;
         }

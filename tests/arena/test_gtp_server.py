@@ -1,6 +1,7 @@
 """A player behind GTP: the conversation, the games, and the searches of AlphaZero/ as its players."""
 
 import json
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -235,6 +236,12 @@ def test_a_network_plays_gomoku_on_the_board_of_its_weights_alone(load_module, t
     assert answers[1][0] == answers[4][0] == "="
 
 
+def test_a_network_for_a_board_without_five_in_a_row_gets_a_sentence():
+    done = run("--game", "gomoku", "--player", f"alphazero:{ROOT / 'model' / '3_3_3.model'}")
+    sentence = "expected a board of at least 5 by 5 for 5 in a row; got width 3, height 3"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"python_player.py: {sentence}\n")
+
+
 # ------------------------------------------------------------------------------------- networks of runs, in NoGo and Go
 
 
@@ -252,6 +259,33 @@ def networks(tmp_path_factory):
     settings = {"komi": 24.5, "search_depth": 60}
     (folder / "go.json").write_text(json.dumps({"configurations": [{"komi": 0.5}, settings]}))
     return folder
+
+
+@pytest.fixture(params=["mcts:playouts=2", "gumbel:"])
+def front_end(request, networks):
+    """A player that `arena gtp` has started, and that has answered a command."""
+    player = request.param if request.param != "gumbel:" else f"gumbel:{networks / 'nogo.model'}?playouts=2"
+    command = [sys.executable, "-m", "arena", "gtp", "--game", "nogo", "--player", player]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/bin:/usr/bin"}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, cwd=REFERENCE, env=environment, **pipes) as process:
+        process.stdin.write("name\n")
+        process.stdin.flush()
+        assert process.stdout.readline().startswith("= ")
+        yield process
+
+
+def test_ctrl_c_ends_a_served_player_with_one_sentence(front_end):
+    front_end.send_signal(signal.SIGINT)
+    _, errors = front_end.communicate(timeout=60)
+    assert (front_end.returncode, errors.strip()) == (130, "Interrupted.")
+
+
+def test_a_served_player_ends_quietly_when_nobody_reads_its_answers(front_end):
+    front_end.stdout.close()
+    front_end.stdin.write("name\n")
+    front_end.stdin.flush()
+    assert (front_end.stderr.read(), front_end.wait(60)) == ("", 128 + signal.SIGPIPE)
 
 
 def test_a_network_of_a_run_plays_nogo_against_our_player(engines, networks, tmp_path, no_engine_left, capsys):

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from misbehaving import misbehaving
 from session_tools import Endless, Scripted, new_session, run_until
 
+from arena.engine.engine_process import EngineSpec
 from Board.game_board import Board
 from Board.play.headline import headline
 from Board.play.people import Refused, Rules
 from Board.play.words import say
 from common.errors import UsageError
 from common.player_faults import PlayerFault
+from Minimax.search_wrapper import EnginePlayer
 
 
 def refused(key, do, *arguments):
@@ -137,6 +140,62 @@ def test_white_may_swap_only_as_an_answer_to_blacks_second_stone(who):
     refused("no_swap", session.play, Board.SWAP)
     session.play(3)
     assert session.board.states[3] == 1
+
+
+def session_with_swaps(*players, **options):
+    return new_session(*players, size=(15, 15, 5), rules=Rules(may_swap=True), **options)
+
+
+def plies_reached(session, plies):
+    run_until(session, lambda: session.live >= plies or session.trouble)
+    return session.trouble is None
+
+
+def test_after_a_persons_swap_an_engine_that_takes_no_positions_plays_on(no_engine_left):
+    session = session_with_swaps(EnginePlayer(misbehaving()), None)
+    for ply, action in ((1, 0), (3, Board.SWAP), (5, 14)):
+        assert plies_reached(session, ply), session.trouble
+        session.play(action)
+    assert plies_reached(session, 7), session.trouble
+    assert list(session.board.states.values()) == [2, 1, 2, 1, 2, 1]
+    assert session.close()
+
+
+def test_after_its_own_swap_an_engine_that_takes_no_positions_plays_on(no_engine_left):
+    session = session_with_swaps(None, EnginePlayer(misbehaving("swap", 2)))
+    for ply, action in ((0, 0), (2, 14), (4, 210)):
+        assert plies_reached(session, ply), session.trouble
+        session.play(action)
+    assert plies_reached(session, 6), session.trouble
+    assert session.actions[3] == Board.SWAP
+    assert session.close()
+
+
+def test_of_two_engines_that_take_no_positions_one_swaps_and_both_play_on(no_engine_left):
+    now = [0.0]
+    engines = EnginePlayer(misbehaving()), EnginePlayer(misbehaving("swap", 2))
+    session = session_with_swaps(*engines, clock=lambda: now.append(now.pop() + 1) or now[0])
+    assert plies_reached(session, 8), session.trouble
+    assert session.actions[3] == Board.SWAP
+    assert session.close()
+
+
+@pytest.mark.parametrize("instead", [Board.SWAP, 14])
+def test_after_a_swap_was_taken_back_an_engine_begins_in_the_position(engines, instead):
+    session = session_with_swaps(EnginePlayer(EngineSpec(path=str(engines / "sample"), env={"GOMOKU_SEED": "1"})), None)
+    for ply, action in ((1, 0), (3, Board.SWAP)):
+        assert plies_reached(session, ply), session.trouble
+        session.play(action)
+    assert plies_reached(session, 5), session.trouble
+    session.undo()
+    assert session.live == 3
+    for ply, action in ((3, instead), (5, 13)):
+        assert plies_reached(session, ply), session.trouble
+        session.play(action)
+    assert plies_reached(session, 7), session.trouble
+    black, white = (2, 1) if instead == Board.SWAP else (1, 2)
+    assert [*session.board.states.values()][:6] == [black, white] * 3
+    assert session.close()
 
 
 def test_a_swap_without_the_rule_is_a_fault_of_the_player_and_not_of_the_window():

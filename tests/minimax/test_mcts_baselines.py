@@ -89,6 +89,14 @@ def test_white_swaps_when_its_search_is_against_it_and_then_owns_the_two_stones(
     assert five_in({*pair, *answers[2:]})
 
 
+def test_white_plays_on_where_there_is_no_swap(engines):
+    """The position of the swap above."""
+    path = str(engines / "mcts_400000")
+    _, (white,), _ = dialogue(path, 1, [(7, 7)])
+    _, answers, notes = dialogue(path, 1, [(7, 7), beside_middle_opposite(white)], GOMOKU_NO_SWAP="1")
+    assert float(notes[1][4]) < 0.5 and answers[1] == (int(notes[1][2]), int(notes[1][3]))
+
+
 def beside_middle_opposite(stone):
     """The neighbour of (7, 7), along the row or the column, that lies farthest from the stone."""
     neighbours = ((6, 7), (8, 7), (7, 6), (7, 8))
