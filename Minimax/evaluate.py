@@ -29,6 +29,7 @@ from arena.engine.process import has_cpu_clock
 from arena.engine.specs import check_size, engine_at, parse_agent
 from arena.match import calibrate
 from arena.match.match import MatchResult, Runner, ThreadRunner, play_match
+from arena.match.places import check_places
 from arena.match.ray_runner import RayRunner
 from arena.match.records import Records, read_records
 from arena.match.referee import GameRecord
@@ -177,29 +178,16 @@ def rule_of(setup: MatchSetup) -> StoppingRule | None:
     return None
 
 
-def check_places(options: argparse.Namespace) -> None:
+def check_files(options: argparse.Namespace) -> None:
     """Raise a UsageError if a file or a folder that the match is to write cannot be where the options say."""
-    for file in (options.json, options.records):
-        if file is not None and not file.resolve().parent.is_dir():
-            raise UsageError(f"expected a folder at {file.resolve().parent} for {file}; there is none")
-        if file is not None and file.is_dir():
-            raise UsageError(f"expected the name of a file; {file} is a folder")
-    games = options.resume or options.records
-    if options.json is not None and games is not None and options.json.resolve() == games.resolve():
-        raise UsageError(f"expected different files for the records and for --json; got {options.json} for both")
+    check_places(
+        records=options.resume or options.records,
+        continues=options.resume is not None,
+        json_file=options.json,
+        sgf_folder=options.sgf,
+    )
     if options.records is not None and options.records.exists():
         raise UsageError(f"expected no file at {options.records}; continue that match with --resume, or name another file")
-    if options.sgf is not None:
-        place = options.sgf.resolve()
-        existing = next(path for path in (place, *place.parents) if path.exists())
-        if not existing.is_dir():
-            raise UsageError(f"expected a folder for --sgf; {existing} is a file")
-    if options.resume is not None:
-        return  # what was written for the same match before is replaced
-    if options.json is not None and options.json.exists():
-        raise UsageError(f"expected no file at {options.json}, which may be the result of another match; name another file")
-    if options.sgf is not None and any(options.sgf.glob("game_*.sgf")):
-        raise UsageError(f"expected a folder without games for --sgf; {options.sgf} holds those of another match")
 
 
 def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:
@@ -248,7 +236,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Play the match and print its summary."""
     options = parse(arguments)
     try:
-        check_places(options)
+        check_files(options)
         runner = runner_of(options)  # before any file is written
         setup, records = prepare(options)
         clock = f"{setup.limits.clock.value} time"

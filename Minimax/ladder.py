@@ -51,6 +51,7 @@ RUNGS = {
 RULE_S = 5.0
 DIGEST_CHARACTERS = 16
 WIDTH, LEFT, RIGHT, TOP, STEP = 640, 130, 600, 60, 44
+CAPTION = "on the ladder: win rate with 95 % interval"
 COLOURS = {"beats": "#1e8449", "undecided": "#b7950b", "loses to": "#b03a2e"}
 
 
@@ -132,7 +133,7 @@ def told(result: Result) -> str:
 def picture(name: str, results: Sequence[Result]) -> str:
     """Return an SVG picture: for each rung, the strongest at the top, the win rate as a point and its interval as a line."""
     height = TOP + STEP * len(results) + 30
-    title = escape(f"{on_screen(name)} on the ladder: win rate with 95 % interval")
+    title = escape(f"{on_screen(name)} {CAPTION}")
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" font-family="sans-serif" '
         f'font-size="13"><title>{title}</title><rect width="{WIDTH}" height="{height}" fill="white"/>',
@@ -159,14 +160,16 @@ def _x(rate: float) -> float:
     return round(LEFT + (RIGHT - LEFT) * rate, 1)
 
 
-def prepare_folder_of(file: Path) -> None:
+def prepare_place_of(file: Path) -> None:
     """Make the folder of the picture, before any game is played.
 
     Raises:
-        UsageError: the picture cannot be written there.
+        UsageError: the picture cannot be written there, or would replace something other than an earlier picture.
     """
     if file.is_dir():
         raise UsageError(f"expected the name of a file for --svg; {file} is a folder")
+    if file.exists() and CAPTION not in file.read_text(encoding="utf-8", errors="replace")[:1000]:
+        raise UsageError(f"expected a new file or an earlier picture for --svg; {file} is something else and stays as it is")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -195,7 +198,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not 0 < options.time_limit < 3600:
         command_line.error(f"expected --time-limit in seconds, above 0 and below 3600; got {options.time_limit:g}")
     engine = engine_at(options.engine)
-    prepare_folder_of(options.svg)
+    prepare_place_of(options.svg)
     folder = ROOT / "build" / "ladder" / (digest(engine.argv[0]) or "other")[:DIGEST_CHARACTERS]
     folder.mkdir(parents=True, exist_ok=True)
     results = []

@@ -9,6 +9,7 @@ from pathlib import Path
 from arena.engine.engine_process import Clock, Limits
 from arena.engine.specs import check_start
 from arena.match.board_game import GAMES, USUAL_KOMI, BoardGame, parse_board
+from arena.match.places import check_places
 from arena.match.records import begins_anew, read_records
 from arena.match.setup import MatchSetup
 from common.errors import UsageError
@@ -54,7 +55,7 @@ def setup_of(options: argparse.Namespace) -> MatchSetup:
             raise UsageError(f"expected --{name.replace('_', '-')} in seconds, above 0 and below 3600; got {value:g}")
     if options.seed is not None and not 0 <= options.seed < SEEDS:
         raise UsageError(f"expected --seed from 0 to {SEEDS - 1}; got {options.seed}")
-    _check_places(options)
+    check_places(records=options.records, continues=_continues(options), json_file=options.json, sgf_folder=options.sgf)
     size = parse_board(options.board)
     komi = USUAL_KOMI if options.komi is None and options.game == "go" else options.komi
     game = BoardGame(options.game, size, komi, options.superko)
@@ -79,22 +80,10 @@ def setup_of(options: argparse.Namespace) -> MatchSetup:
 def _seed(options: argparse.Namespace) -> int:
     if options.seed is not None:
         return int(options.seed)
-    if options.records is not None and options.records.is_file() and not begins_anew(options.records):
+    if _continues(options):
         return int(read_records(options.records)[0]["match"]["seed"])
     return secrets.randbelow(SEEDS)
 
 
-def _check_places(options: argparse.Namespace) -> None:
-    for file in (options.json, options.records):
-        if file is not None and (file.is_dir() or not file.resolve().parent.is_dir()):
-            raise UsageError(f"expected the name of a file in an existing folder; got {file}")
-    if options.json is not None and options.records is not None and options.json.resolve() == options.records.resolve():
-        raise UsageError(f"expected different files for --records and --json; got {options.json} for both")
-    if options.sgf is not None and options.sgf.exists() and not options.sgf.is_dir():
-        raise UsageError(f"expected a folder for --sgf; {options.sgf} is a file")
-    if options.records is not None and options.records.exists():
-        return  # what was written for the same match before is replaced
-    if options.json is not None and options.json.exists():
-        raise UsageError(f"expected no file at {options.json}, which may be the result of another match; name another file")
-    if options.sgf is not None and any(options.sgf.glob("game_*.sgf")):
-        raise UsageError(f"expected a folder without games for --sgf; {options.sgf} holds those of another match")
+def _continues(options: argparse.Namespace) -> bool:
+    return options.records is not None and options.records.is_file() and not begins_anew(options.records)

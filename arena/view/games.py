@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from arena.match.referee import GameRecord
 from arena.match.sgf import SgfGame
-from arena.rules import FIVE, SIZE, SWAP, Action, Termination
+from arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, Termination
 from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, winning_line
 from common.errors import UsageError
 
@@ -79,7 +80,8 @@ class ShownGame:
         loss: where the game was lost, if an engine was asked.
         areas: the empty points that count for a side at the end, with its colour.
         has_letters: whether points are named as in Go, such as d4, and not by x and y from 0.
-        play_on: the command that plays this game, without the moves to begin with; empty if it begins with other stones.
+        play_on: the command that plays this game, without the moves to begin with; empty if it begins with other stones, or if
+            the colours do not take turns, since that command gives the first move to black and the next to white.
         n_in_row: how many stones in a row win in Gomoku.
     """
 
@@ -233,8 +235,15 @@ def shown_sgf(game: SgfGame, number: int) -> ShownGame:
         setup=tuple(Stone(colour, *point) for colour, point in game.setup),
         ending=" ".join(filter(None, (result, game.comment and f"The file says: {game.comment}."))),
         line=line,
-        play_on="" if game.setup else play_command(game.width, game.height, n_in_row),
+        play_on="" if game.setup or not in_turn(steps) else play_command(game.width, game.height, n_in_row),
         n_in_row=n_in_row,
+    )
+
+
+def in_turn(steps: Sequence[Step]) -> bool:
+    """Return whether black begins, the colours take turns, and white swaps at most once, where the rules allow it."""
+    return all(
+        step.colour == (BLACK, WHITE)[ply % 2] or (step.colour, ply + 1) == ("s", SWAP_PLY) for ply, step in enumerate(steps)
     )
 
 

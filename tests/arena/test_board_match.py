@@ -160,6 +160,9 @@ def test_the_command_plays_a_match_and_continues_it(engines, tmp_path, capsys):
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["game"] == {"name": "nogo", "size": 5, "komi": None, "superko": False}
     assert arena.main(["replay", str(tmp_path / "r.jsonl"), "2"]) == 0
+    report = tmp_path / "report.md"
+    report.write_text("My report")
+    assert arena.main([*call, "--games", "3", "--json", str(report)]) == 2 and report.read_text() == "My report"
     other = ["play", "nogo:random", "nogo:random", "--game", "nogo", "--board", "5x5", "--games", "1"]
     for option, words in (("--json", "r.json"), ("--sgf", "sgf")):
         assert arena.main([*other, option, str(tmp_path / words)]) == 2
@@ -182,7 +185,7 @@ def test_the_command_plays_a_match_and_continues_it(engines, tmp_path, capsys):
         (["nogo:uct", "nogo:uct", "--games", "0"], "expected --games of at least 1"),
         (["nogo:uct", "nogo:uct", "--time-limit", "nan"], "expected --time-limit in seconds"),
         (["nogo:uct", "nogo:uct", "--seed", "-1"], "expected --seed from 0"),
-        (["nogo:uct", "nogo:uct", "--records", "/nonexistent/r"], "expected the name of a file in an existing folder"),
+        (["nogo:uct", "nogo:uct", "--records", "/nonexistent/r"], "expected a folder at /nonexistent for"),
         (["nogo:uct", "nogo:uct", "--records", "r.jsonl", "--json", "./r.jsonl"], "expected different files"),
     ],
 )

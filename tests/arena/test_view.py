@@ -272,6 +272,13 @@ def played(folder, text):
     return shown_sgf(read_sgf(file)[0], 0)
 
 
+def test_a_game_is_played_on_only_if_its_colours_take_turns(tmp_path):
+    for moves in ("B[aa];W[bb];B[cc]", "B[aa];W[bb];B[cc];C[White swaps]AB[bb]AW[aa][cc]PL[B];B[dd];W[ee]", ""):
+        assert played(tmp_path, f"(;SZ[9];{moves})").play_on == "python human_play.py --player mcts --board 9x9x5"
+    for moves in ("W[ee];B[aa]", "B[aa];B[bb]", "B[aa];W[bb];W[cc]", "B[aa];C[White swaps]AW[aa]PL[B];B[bb]"):
+        assert not played(tmp_path, f"(;SZ[9];{moves})").play_on
+
+
 def test_on_a_larger_board_the_end_of_a_game_is_judged_if_few_points_are_empty(tmp_path):
     """On 4x4 white does not see black's third stone of the lowest row; on 11x11 there is too much to search."""
     game = played(tmp_path, "(;SZ[4];B[ad];W[bc];B[bd];W[cc];B[ac];W[bb];B[cd];W[cb];B[dd])")

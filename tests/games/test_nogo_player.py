@@ -182,6 +182,13 @@ def test_wrong_commands_are_refused_and_change_nothing(engines):
     ]
 
 
+def test_control_characters_are_discarded_and_numbers_are_expected_of_commands_that_change_nothing(engines):
+    lines = ["na\x01me\r", "play\tb\x7f a1", "undo\v", "komi 6.5", "komi -7", "time_settings 0 5.5 1"]
+    lines += ["komi", "komi abc", "komi 6.5x", "time_settings 0 5"]
+    done = subprocess.run([engines / "nogo"], input="\n".join(lines), capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n\n")[:-1] == ["= NoGo uct", *["= "] * 5, *["? syntax error"] * 4]
+
+
 @pytest.mark.parametrize("words", [["--simulations", "0"], ["--search", "best"], ["--seed"], ["--seed", "-1"], ["x", "1"]])
 def test_a_wrong_call_gets_one_sentence_and_exit_code_2(engines, words):
     done = subprocess.run([engines / "nogo", *words], input="", capture_output=True, text=True)

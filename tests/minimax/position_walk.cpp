@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -184,6 +185,28 @@ void expect_stopped(Position &position, const Placed &placed) {
     }
 }
 
+/// Wherever the search of the next depth is stopped, the answer is the best move so far: the one that both depths find, if it
+/// is the same. A table, which would put it first, is not needed for that.
+void expect_best_so_far(Position &position) {
+    Options options;
+    switch_off("table,vcf,rootvcf,rootvct,rootdefence", options);
+    Search search(position, options);
+    constexpr double ENDLESS = std::numeric_limits<double>::infinity();
+    for (int side = 0; side < 2; ++side) {
+        std::vector<Result> finished;
+        search.run(side, {ENDLESS, 5, 0}, [&](const Result &result) { finished.push_back(result); });
+        for (std::size_t depth = 1; depth < finished.size(); ++depth) {
+            const Result &last = finished[depth - 1];
+            const Result &next = finished[depth];
+            for (std::uint64_t part = 0; part < 8 && last.line.front() == next.line.front(); ++part) {
+                const std::uint64_t nodes = last.nodes + (next.nodes - last.nodes) * part / 8;
+                const Result stopped = search.run(side, {ENDLESS, 5, 0, nodes});  // perhaps up to 255 nodes later
+                expect(stopped.depth != last.depth || stopped.cell == last.line.front(), "best move so far");
+            }
+        }
+    }
+}
+
 /// A threat search that remembers the earlier positions of a walk finds what a new one finds, and no more than there is.
 void expect_same_fours(Position &position, ThreatSearch &remembering) {
     for (int side = 0; side < 2; ++side) {
@@ -263,6 +286,7 @@ int main() {
             expect_equal(walk.position, built(walk.placed), "walk");
             if (walk.placed.size() == 6 && fills_board) {
                 expect_stopped(walk.position, walk.placed);
+                expect_best_so_far(walk.position);
             }
             if (++steps % 20 == 0) {
                 expect_defined(walk.position);

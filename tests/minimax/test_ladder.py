@@ -96,4 +96,7 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_games(own_folder
         climb(own_folder, engines / "sample", "--svg", str(own_folder))
     with pytest.raises(ladder.UsageError, match=r"expected a folder at .*/file for --svg"):
         climb(own_folder, engines / "sample", "--svg", str(own_folder / "file" / "ladder.svg"))
+    (own_folder / "report.md").write_text("My report", encoding="utf-8")
+    with pytest.raises(ladder.UsageError, match=r"report.md is something else and stays as it is"):
+        climb(own_folder, engines / "sample", "--svg", str(own_folder / "report.md"))
     assert not (own_folder / "build" / "ladder").exists()

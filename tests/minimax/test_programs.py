@@ -79,9 +79,20 @@ def test_the_games_of_an_earlier_match_are_neither_replaced_nor_mixed(tmp_path, 
     (tmp_path / written).write_text("earlier", encoding="utf-8")
     options = evaluate.parse(["--agents-path", "a", "b", option, place])
     with pytest.raises(UsageError, match=sentence):
-        evaluate.check_places(options)
+        evaluate.check_files(options)
     assert (tmp_path / written).read_text(encoding="utf-8") == "earlier"
-    evaluate.check_places(evaluate.parse(["--resume", "match.jsonl", option, place]))
+
+
+def test_a_match_that_is_continued_replaces_its_own_result_and_no_other_file(engines, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    begin = ["--agents-path", str(engines / "sample"), str(engines / "sample"), "--num-plays", "1", "--records", "match.jsonl"]
+    places = ["--json", "match.json", "--sgf", "games"]
+    assert evaluate.main([*begin, *places]) == 0
+    assert evaluate.main(["--resume", "match.jsonl", "--num-plays", "2", *places]) == 0
+    assert len(json.loads(Path("match.json").read_text(encoding="utf-8"))["games"]) == len(os.listdir("games")) == 2
+    Path("report.md").write_text("My report", encoding="utf-8")
+    assert evaluate.main(["--resume", "match.jsonl", "--json", "report.md"]) == 2
+    assert Path("report.md").read_text(encoding="utf-8") == "My report"
 
 
 @pytest.mark.parametrize("option", ["--json", "--sgf"])

@@ -43,17 +43,28 @@ def play(program, said, side=1, **environment):
     return done.stdout, done.stderr
 
 
-def test_positions_after_any_walk_equal_those_built_anew_and_the_definitions(tmp_path):
-    """A stone put and taken, a search that is stopped, a swap: tests/minimax/position_walk.cpp says what is compared."""
-    program = tmp_path / "position_walk"
-    sources = [path for path in SOURCES.glob("*.cpp") if path.stem not in ("engine", "bench", "opening")]
+def run_with_sources(program, *, without, options=()):
+    """Compile tests/minimax/PROGRAM.cpp with the sources of the engine, except some; return what it says when it is run."""
+    sources = [path for path in SOURCES.glob("*.cpp") if path.stem not in without]
     flags = ["-std=c++17", "-O1", "-D_GLIBCXX_ASSERTIONS", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(SOURCES)]
-    walk = Path(__file__).with_name("position_walk.cpp")
-    subprocess.run(["g++", *flags, str(walk), *map(str, sources), "-o", str(program)], check=True)
+    main = Path(__file__).with_name(f"{program.name}.cpp")
+    subprocess.run(["g++", *flags, *options, str(main), *map(str, sources), "-o", str(program)], check=True)
     done = run(program)
     assert done.returncode == 0, done.stdout
-    steps, definitions, fives = map(int, re.fullmatch(r"steps (\d+) definitions (\d+) fives (\d+)\n", done.stdout).groups())
+    return done.stdout
+
+
+def test_positions_after_any_walk_equal_those_built_anew_and_the_definitions(tmp_path):
+    """A stone put and taken, a search that is stopped, a swap: tests/minimax/position_walk.cpp says what is compared."""
+    said = run_with_sources(tmp_path / "position_walk", without=("engine", "bench", "opening"))
+    steps, definitions, fives = map(int, re.fullmatch(r"steps (\d+) definitions (\d+) fives (\d+)\n", said).groups())
     assert steps > 1000 and definitions > 100 and fives > 1000
+
+
+def test_a_third_stone_that_no_search_has_looked_at_does_not_count_as_fair(tmp_path):
+    """The clock of the test is over after a number of searches: tests/minimax/opening_in_haste.cpp."""
+    clock = str(Path(__file__).with_name("counted_clock.h"))
+    run_with_sources(tmp_path / "opening_in_haste", without=("engine", "bench"), options=("-include", clock))
 
 
 def test_the_bench_repeats_itself_whatever_the_seed_and_the_time(reference):

@@ -5,7 +5,9 @@
 // time_settings are accepted and change nothing: the player uses its number of simulations for every move.
 // Exit codes: 0 quit or the end of the input, 2 the call was wrong.
 
+#include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -81,7 +83,9 @@ class Player {
         }
         if (name == "boardsize") return boardsize(word(words, 0));
         if (name == "clear_board") return start_game(position().size());
-        if (name == "komi" || name == "time_settings" || name == "quit") return "";
+        if (name == "komi") return ignore_numbers(words, 1);
+        if (name == "time_settings") return ignore_numbers(words, 3);
+        if (name == "quit") return "";
         if (name == "set_random_seed") return set_random_seed(word(words, 0));
         if (name == "play") return play(colour(words), word(words, 1));
         if (name == "genmove") return genmove(colour(words));
@@ -108,6 +112,16 @@ class Player {
         if (text == "b" || text == "black") return BLACK;
         if (text == "w" || text == "white") return WHITE;
         throw Refusal{"invalid color"};
+    }
+
+    /// The answer to a command that changes nothing but must have so many numbers.
+    static std::string ignore_numbers(const std::vector<std::string> &words, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            std::istringstream stream(word(words, i));
+            double number = 0.0;
+            if (!(stream >> number) || stream.peek() != EOF) throw Refusal{"syntax error"};
+        }
+        return "";
     }
 
     static std::string list_commands() {
@@ -215,9 +229,17 @@ class Player {
     std::vector<State> history_{{Position(9), WHITE}};
 };
 
+/// What the protocol reads of a line: no comment, and no control character but the tab.
+std::string relevant_part(const std::string &line) {
+    std::string text = line.substr(0, line.find('#'));
+    const auto is_discarded = [](unsigned char c) { return c != '\t' && std::iscntrl(c) != 0; };
+    text.erase(std::remove_if(text.begin(), text.end(), is_discarded), text.end());
+    return text;
+}
+
 void converse(Player &player) {
     for (std::string line; std::getline(std::cin, line);) {
-        std::istringstream stream(line.substr(0, line.find('#')));
+        std::istringstream stream(relevant_part(line));
         std::string id;
         std::string name;
         stream >> name;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 namespace {
 
@@ -16,7 +17,8 @@ constexpr int FIRST_DEPTH = 4;
 constexpr int SECOND_DEPTH = 8;
 constexpr std::size_t FIRST_POINTS = 40;
 constexpr std::size_t SECOND_POINTS = 8;
-constexpr std::size_t CHOICES = 3;  // one of the most even of all is drawn
+constexpr std::size_t CHOICES = 3;                        // one of the most even of all is drawn
+constexpr int UNKNOWN = std::numeric_limits<int>::max();  // of points that no search has looked at: they come last
 
 int distance_to_stones(const Position &position, int cell) {
     int nearest = SIZE;
@@ -45,10 +47,10 @@ int first_stone(std::mt19937 &generator) {
 
 int balanced_stone(Position &position, Search &search, const Limits &limits, std::mt19937 &generator) {
     const Clock clock(limits.budget_s);
-    std::vector<std::pair<int, int>> places;  // size of white's score, who is to move; cell
+    std::vector<std::pair<int, int>> places;  // size of white's score, who is to move, or UNKNOWN; cell
     for (const int cell : position.points()) {
         if (distance_to_stones(position, cell) == DISTANCE) {
-            places.emplace_back(0, cell);
+            places.emplace_back(UNKNOWN, cell);
         }
     }
     std::shuffle(places.begin(), places.end(), generator);
@@ -60,11 +62,16 @@ int balanced_stone(Position &position, Search &search, const Limits &limits, std
                 break;
             }
             position.put(cell, BLACK);
-            unevenness = std::abs(search.run(WHITE, share).score);
+            const Result result = search.run(WHITE, share);
             position.take(cell);
+            if (result.depth > 0 || result.score != 0) {  // it was not stopped before it found anything
+                unevenness = std::abs(result.score);
+            }
         }
         std::sort(places.begin(), places.end());
         places.resize(std::min(places.size(), SECOND_POINTS));
     }
-    return places[generator() % std::min(places.size(), CHOICES)].second;
+    const auto unknown = std::find_if(places.begin(), places.end(), [](const auto &place) { return place.first == UNKNOWN; });
+    const std::size_t known = static_cast<std::size_t>(unknown - places.begin());
+    return places[generator() % std::min(known > 0 ? known : places.size(), CHOICES)].second;
 }

@@ -47,7 +47,7 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
         return result;
     }
     deepen(side, limits.max_depth, result, observer);
-    // An unfinished iteration counts too, since it begins with the best move of the one before.
+    // An unfinished iteration counts too, since it begins with the best move of the one before, with or without the table.
     result.cell = root_cell_;
     const bool is_new = result.line.empty() || result.line.front() != root_cell_;
     if (is_new) {
@@ -72,7 +72,7 @@ void Search::prepare(const Limits &limits) {
 /// Iterative deepening (Slate and Atkin 1977): each iteration orders the moves of the next, so that a deep search costs little
 /// more than its last iteration, and a move is at hand whenever time runs out.
 void Search::deepen(int side, int max_depth, Result &result, const Observer &observer) {
-    ordering_.find_moves(side, NO_CELL, 0, CELLS, moves_[0]);
+    ordering_.find_moves(side, best_known(side), 0, CELLS, moves_[0]);
     root_cell_ = moves_[0].front().cell;
     const Position before = position_;
     try {
@@ -169,16 +169,15 @@ int Search::leaf_value(const Node &node) {
 /// Invariant: `best` is the largest score so far, and alpha the larger of it and the alpha of the call; every stone put down is
 /// taken back. What was found is stored in the table as a bound or an exact score.
 int Search::search_moves(Node node) {
-    const std::uint64_t hash = position_.hash(node.side);
-    const Entry *entry = table_.find(hash);
+    const int known = best_known(node.side);
     const bool in_danger = is_in_danger(node.side);
     const int first_alpha = node.alpha;
-    node.depth = selectivity_.depth_of(node.depth, node.ply, entry != nullptr);
+    node.depth = selectivity_.depth_of(node.depth, node.ply, known != NO_CELL);
     const bool skips =
         !in_danger && node.is_scout() && selectivity_.skips_quiet_moves(evaluate(position_, node.side), node.alpha, node.depth);
     std::vector<Move> &moves = moves_[node.ply];
-    ordering_.find_moves(node.side, entry != nullptr ? entry->best_cell : NO_CELL, node.ply,
-                         selectivity_.width(node.depth, node.ply), moves);
+    const int preferred = node.is_root() ? root_cell_ : known;
+    ordering_.find_moves(node.side, preferred, node.ply, selectivity_.width(node.depth, node.ply), moves);
     int best = -WIN;
     int best_cell = moves.front().cell;
     for (std::size_t place = 0; place < moves.size(); ++place) {
@@ -206,7 +205,8 @@ int Search::search_moves(Node node) {
         }
     }
     const Bound bound = best <= first_alpha ? UPPER : best >= node.beta ? LOWER : EXACT;
-    table_.store({hash, best, static_cast<std::int16_t>(best_cell), static_cast<std::int8_t>(std::max(node.depth, -1)), bound},
+    table_.store({position_.hash(node.side), best, static_cast<std::int16_t>(best_cell),
+                  static_cast<std::int8_t>(std::max(node.depth, -1)), bound},
                  node.ply);
     return best;
 }
@@ -307,6 +307,12 @@ void Search::count_node() {
     }
 }
 
+/// The best move of an earlier search of this position, if the table remembers it; or NO_CELL.
+int Search::best_known(int side) const {
+    const Entry *entry = table_.find(position_.hash(side));
+    return entry != nullptr ? entry->best_cell : NO_CELL;
+}
+
 /// Enter nodes and time into the result, and show it to the observer if there is one.
 void Search::report(Result &result, const Observer &observer) const {
     result.nodes = searched();
@@ -324,8 +330,7 @@ std::vector<int> Search::principal_variation(int side) {
         line.push_back(cell);
         position_.put(cell, side);
         side = 1 - side;
-        const Entry *entry = table_.find(position_.hash(side));
-        cell = entry != nullptr ? entry->best_cell : NO_CELL;
+        cell = best_known(side);
     }
     for (auto placed = line.rbegin(); placed != line.rend(); ++placed) {
         position_.take(*placed);

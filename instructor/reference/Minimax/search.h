@@ -89,6 +89,7 @@ class Search {
     void count_node();
     bool is_over() const { return searched() >= max_nodes_ || clock_->is_over(); }
     std::uint64_t searched() const { return nodes_ + threats_.nodes() - earlier_threat_nodes_; }
+    int best_known(int side) const;
     void report(Result &result, const Observer &observer) const;
     std::vector<int> principal_variation(int side);
 
@@ -104,7 +105,7 @@ class Search {
     std::uint64_t earlier_threat_nodes_ = 0;  // of earlier runs
     std::uint64_t max_nodes_ = 0;
     std::uint64_t next_check_ = 0;                    // when `searched()` reaches it, the limits are looked at
-    int root_cell_ = NO_CELL;                         // the best so far
+    int root_cell_ = NO_CELL;                         // the best so far, which each iteration searches first
     std::unordered_map<int, bool> root_refutations_;  // by root move: whether the opponent has a VCT after it
     int refutation_nodes_ = 0;                        // for each of them
 };
