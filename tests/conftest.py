@@ -1,5 +1,6 @@
 """Shared by all tests: the framework's engines, built once, engines left behind, and programs loaded as modules."""
 
+import importlib
 import importlib.util
 import os
 import signal
@@ -129,6 +130,20 @@ def load_module():
         return module
 
     return load
+
+
+@pytest.fixture
+def reference(monkeypatch):
+    """Imports a module of the reference as one of AlphaZero; the tree's own stubs are forgotten, and the reference afterwards."""
+
+    def forget():
+        for name in [name for name in sys.modules if name.split(".")[0] == "AlphaZero"]:
+            del sys.modules[name]
+
+    forget()
+    monkeypatch.syspath_prepend(ROOT / "instructor" / "reference")
+    yield lambda name: importlib.import_module(f"AlphaZero.{name}")
+    forget()
 
 
 @pytest.fixture
