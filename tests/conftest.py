@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from waiting import GUARDIAN_S
 
 from arena.engine.guardian import MARK
 
 ROOT = Path(__file__).resolve().parents[1]
-GUARDIAN_S = 10  # in which the engines of a match that a test beside this one kills are ended on a busy machine
 
 # Test processes share the cores with each other and with the programs that they start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -134,7 +134,7 @@ def load_module():
 
 @pytest.fixture
 def reference(monkeypatch):
-    """Imports a module of the reference as one of AlphaZero; the tree's own stubs are forgotten, and the reference afterwards."""
+    """Imports a module of the reference by its name; the tree's own stubs are forgotten, and the reference afterwards."""
 
     def forget():
         for name in [name for name in sys.modules if name.split(".")[0] == "AlphaZero"]:

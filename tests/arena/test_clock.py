@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from misbehaving import PROGRAM, misbehaving
+from waiting import eventually
 
 from arena.engine import cores, stopwatch, withheld
 from arena.engine.cores import one_core
@@ -236,8 +237,4 @@ time.sleep(60)
     assert engines()
     referee.send_signal(signal.SIGKILL)
     referee.communicate()
-    for _ in range(200):
-        if not engines():
-            break
-        time.sleep(0.02)
-    assert engines() == [], MARK
+    assert eventually(lambda: not engines()), (MARK, engines())

@@ -30,6 +30,7 @@ import numpy as np
 import pytest
 import torch
 from checks_here import run_checks_here
+from waiting import eventually
 
 from arena.view.page import script
 from common import weights as weights_files
@@ -196,10 +197,8 @@ def processes(temporary):
 
 def leftovers(before, temporary):
     """What was not there before: processes, files, a reached service."""
-    until = time.monotonic() + 5
-    while (left := sorted(set(processes(temporary)) - before["processes"])) and time.monotonic() < until:
-        time.sleep(0.05)
-    return left + sorted(files_outside(temporary) - before["files"])
+    eventually(lambda: set(processes(temporary)) <= before["processes"])
+    return sorted(set(processes(temporary)) - before["processes"]) + sorted(files_outside(temporary) - before["files"])
 
 
 def files_outside(temporary):
