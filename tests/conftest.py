@@ -1,5 +1,6 @@
 """Shared by all tests: the framework's engines, built once, engines left behind, and programs loaded as modules."""
 
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from waiting import GUARDIAN_S
 
 from arena.engine.guardian import MARK
+from arena.engine.withheld import core_times
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -172,15 +174,25 @@ def _torch_computes(request, monkeypatch):
         monkeypatch.setitem(sys.modules, "openvino", None)
 
 
+def nobodys_s():
+    """Seconds of this thread's cores that no program here could have: a hypervisor or a limit on CPU time took them."""
+    throttled_s = 0.0
+    for path in ("/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"):  # version 2, version 1
+        with contextlib.suppress(OSError):
+            told = dict(line.split() for line in Path(path).read_text().splitlines())
+            throttled_s += int(told.get("throttled_usec", 0)) / 1e6 + int(told.get("throttled_time", 0)) / 1e9
+    return throttled_s + sum(core.stolen_s for core in core_times().values())
+
+
 @pytest.fixture
 def busy_core():
-    """Pin this thread and what it starts to one core, which four other programs keep busy."""
+    """Pin this thread and what it starts to one core, which four other programs keep busy; see `nobodys_s` for its value."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     # In sessions of their own, as engines and workers are: schedulers share a core among sessions first.
     command = [sys.executable, "-S", "-c", "while True: pass"]
     others = [subprocess.Popen(command, start_new_session=True) for _ in range(4)]
-    yield
+    yield nobodys_s
     for other in others:
         other.kill()
         other.wait()
