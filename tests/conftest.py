@@ -1,5 +1,7 @@
 """Shared by all tests: the framework's engines, built once, engines left behind, and programs loaded as modules."""
 
+import contextlib
+import importlib
 import importlib.util
 import os
 import signal
@@ -10,11 +12,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from waiting import GUARDIAN_S
 
 from arena.engine.guardian import MARK
+from arena.engine.withheld import core_times
 
 ROOT = Path(__file__).resolve().parents[1]
-GUARDIAN_S = 10  # in which the engines of a match that a test beside this one kills are ended on a busy machine
 
 # Test processes share the cores with each other and with the programs that they start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -132,6 +135,20 @@ def load_module():
 
 
 @pytest.fixture
+def reference(monkeypatch):
+    """Imports a module of the reference by its name; the tree's own stubs are forgotten, and the reference afterwards."""
+
+    def forget():
+        for name in [name for name in sys.modules if name.split(".")[0] == "AlphaZero"]:
+            del sys.modules[name]
+
+    forget()
+    monkeypatch.syspath_prepend(ROOT / "instructor" / "reference")
+    yield lambda name: importlib.import_module(f"AlphaZero.{name}")
+    forget()
+
+
+@pytest.fixture
 def checks_run_here(monkeypatch):
     """Run the checks of gradings in this process, where torch is loaded; with TRUST=all they run as in grading."""
     if os.environ.get("TRUST") != "all":
@@ -157,15 +174,25 @@ def _torch_computes(request, monkeypatch):
         monkeypatch.setitem(sys.modules, "openvino", None)
 
 
+def nobodys_s():
+    """Seconds of this thread's cores that no program here could have: a hypervisor or a limit on CPU time took them."""
+    throttled_s = 0.0
+    for path in ("/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"):  # version 2, version 1
+        with contextlib.suppress(OSError):
+            told = dict(line.split() for line in Path(path).read_text().splitlines())
+            throttled_s += int(told.get("throttled_usec", 0)) / 1e6 + int(told.get("throttled_time", 0)) / 1e9
+    return throttled_s + sum(core.stolen_s for core in core_times().values())
+
+
 @pytest.fixture
 def busy_core():
-    """Pin this thread and what it starts to one core, which four other programs keep busy."""
+    """Pin this thread and what it starts to one core, which four other programs keep busy; see `nobodys_s` for its value."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     # In sessions of their own, as engines and workers are: schedulers share a core among sessions first.
     command = [sys.executable, "-S", "-c", "while True: pass"]
     others = [subprocess.Popen(command, start_new_session=True) for _ in range(4)]
-    yield
+    yield nobodys_s
     for other in others:
         other.kill()
         other.wait()

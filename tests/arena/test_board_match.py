@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gnugo import GNUGO, needs_gnugo
 
 from arena import __main__ as arena
 from arena.engine.engine_process import EngineSpec, Limits
@@ -19,7 +20,6 @@ from arena.match.sgf import game_to_sgf
 from common.errors import UsageError
 
 PROGRAM = Path(__file__).parents[1] / "misbehaving_gtp.py"
-GNUGO = Path("/usr/games/gnugo")
 LIMITS = Limits(move_s=5.0, init_s=10.0, wall_cap_s=20.0)
 NOGO, GO = BoardGame("nogo", 5), BoardGame("go", 5, komi=7.5)
 
@@ -210,7 +210,7 @@ def test_players_of_one_game_are_refused_in_another(engines):
 # ------------------------------------------------------------------------------------------------------- other programs
 
 
-@pytest.mark.skipif(not GNUGO.exists(), reason=f"GNU Go is not installed at {GNUGO}")
+@needs_gnugo
 def test_gnu_go_plays_itself_and_an_independent_reader_of_sgf_agrees_with_the_record():
     sgf = pytest.importorskip("sgfmill.sgf", reason="sgfmill is not installed")
     boards = pytest.importorskip("sgfmill.boards")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from misbehaving import PROGRAM, misbehaving
+from waiting import eventually
 
 from arena.engine import cores, stopwatch, withheld
 from arena.engine.cores import one_core
@@ -69,11 +70,13 @@ def test_thinking_beyond_the_limit_loses_and_the_sentence_tells_both_clocks():
 @withheld_is_known
 def test_a_busy_core_makes_no_answer_late_by_either_clock(busy_core):
     """With four other programs on the core, 0.4 s of CPU time takes about 2 s."""
+    nobodys_s = busy_core()
     with process("think", move_s=0.7, wall_cap_s=0.9) as playing:
         playing.ask(SWAP)
         spent = playing.spent
+    nobodys_s = busy_core() - nobodys_s
     assert spent.cpu_s < 0.7 < 0.9 < spent.wall_s
-    assert 0.5 * spent.wall_s < spent.withheld_s <= spent.wall_s - spent.cpu_s
+    assert max(0.2, 0.5 * (spent.wall_s - nobodys_s)) < spent.withheld_s <= spent.wall_s - spent.cpu_s
 
 
 @withheld_is_known
@@ -236,8 +239,4 @@ time.sleep(60)
     assert engines()
     referee.send_signal(signal.SIGKILL)
     referee.communicate()
-    for _ in range(200):
-        if not engines():
-            break
-        time.sleep(0.02)
-    assert engines() == [], MARK
+    assert eventually(lambda: not engines()), (MARK, engines())

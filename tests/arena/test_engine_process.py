@@ -3,13 +3,13 @@
 import re
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from game_records import game_record
 from misbehaving import misbehaving
+from waiting import PATIENCE_S, eventually
 
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, Limits
 from arena.engine.stopwatch import Spent
@@ -58,8 +58,7 @@ def test_an_engine_that_has_exited_cannot_answer_through_a_child():
 def test_an_engine_that_closes_its_input_is_told_so():
     with engine("os.close(0); sys.stdin = None; time.sleep(60)") as playing:
         playing._tree.resume()
-        while Path(f"/proc/{playing._tree.popen.pid}/fd/0").exists():
-            time.sleep(0.01)
+        assert eventually(lambda: not Path(f"/proc/{playing._tree.popen.pid}/fd/0").exists(), PATIENCE_S)
         fault = fault_of(playing)
     assert fault.termination == Termination.CRASH and str(fault) == "closed its input"
 

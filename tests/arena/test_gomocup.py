@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from misbehaving import PROGRAM, misbehaving
+from waiting import eventually
 
 from arena.engine.engine_process import EngineProcess, EngineSpec, GameOffer, Limits
 from arena.engine.gomocup_engine import GomocupEngine
@@ -42,13 +42,6 @@ def windows(pbrain, tmp_path):
         return EngineSpec(path=f"gomocup:{pbrain}", command=command, env=env, protocol="gomocup", any_size=True)
 
     return make
-
-
-def eventually(condition):
-    until = time.monotonic() + 5
-    while not condition() and time.monotonic() < until:
-        time.sleep(0.01)
-    return condition()
 
 
 def behind_the_adapter(*engine):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gnugo import GNUGO, needs_gnugo
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,11 +26,8 @@ from arena.engine.gtp_engine import BoardOffer, GtpEngine, time_settings
 from arena.engine.process import is_dead
 
 PROGRAM = Path(__file__).parents[1] / "misbehaving_gtp.py"
-GNUGO = Path("/usr/games/gnugo")
 LIMITS = Limits(move_s=2.0, init_s=5.0)
 SHORT = Limits(move_s=0.4, init_s=5.0, wall_cap_s=0.4)
-
-needs_gnugo = pytest.mark.skipif(not GNUGO.exists(), reason=f"GNU Go is not installed at {GNUGO}")
 
 
 def engine(fault="none", at=1, limits=LIMITS):
@@ -214,7 +212,7 @@ def test_nothing_of_an_engine_is_left_running():
 
 @needs_gnugo
 def test_gnu_go_plays_the_same_moves_with_the_same_seed():
-    spec = EngineSpec("gtp:gnugo", (str(GNUGO), "--mode", "gtp", "--level", "1"), protocol="gtp")
+    spec = EngineSpec("gtp:gnugo", (GNUGO, "--mode", "gtp", "--level", "1"), protocol="gtp")
 
     def opening():
         with GtpEngine(spec, LIMITS, BoardOffer(9, komi=7.5, seed=3)) as playing:

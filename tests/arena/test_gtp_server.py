@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gnugo import GNUGO, needs_gnugo
 
 from arena import __main__ as arena
 from arena.engine.engine_process import Limits
@@ -25,7 +26,6 @@ from Minimax import python_player
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"
-GNUGO = Path("/usr/games/gnugo")
 LIMITS = Limits(move_s=20.0, init_s=30.0)
 
 
@@ -363,7 +363,7 @@ def test_a_player_that_cannot_be_served_gets_one_sentence(arguments, cwd, senten
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not GNUGO.exists(), reason=f"GNU Go is not installed at {GNUGO}")
+@needs_gnugo
 def test_gnu_go_plays_a_whole_game_of_go_against_a_students_search(tmp_path, monkeypatch, capsys):
     sgf = pytest.importorskip("sgfmill.sgf", reason="sgfmill is not installed")
     monkeypatch.chdir(REFERENCE)

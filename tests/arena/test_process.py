@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+from waiting import PATIENCE_S, eventually
 
 from arena.engine import process
 from arena.engine.guardian import MARK, read_file
@@ -44,8 +45,7 @@ def test_a_program_cannot_pass_itself_off_as_another_one():
     victim = ProcessTree(["/bin/cat"], env=env)
     other = ProcessTree(["/bin/sh", "-c", thief.replace("MARK", MARK)], env=env)
     try:
-        while read_file(f"/proc/{other.popen.pid}/comm") != b"sleep\n":
-            time.sleep(0.01)
+        assert eventually(lambda: read_file(f"/proc/{other.popen.pid}/comm") == b"sleep\n", PATIENCE_S)
         assert other.popen.pid not in victim.members(search=True)
     finally:
         victim.kill()
@@ -101,8 +101,8 @@ def test_one_seen_while_it_is_being_loaded_is_known_later(monkeypatch):
     tree = ProcessTree(["/bin/sh", "-c", FORKS.replace("env -i ", "")], env={"PATH": os.defpath})
     child = child_of(tree)
     assert child not in tree.members()
-    while not (read_file(f"/proc/{child}/cmdline").startswith(b"sleep") and mark(child)):  # it execs other programs first
-        time.sleep(0.001)
+    # It execs other programs first.
+    assert eventually(lambda: read_file(f"/proc/{child}/cmdline").startswith(b"sleep") and mark(child), PATIENCE_S)
     loading[0] = False
     assert child in tree.members()
     tree.kill()

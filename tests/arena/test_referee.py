@@ -98,14 +98,18 @@ def test_a_program_that_is_missing_fails_at_init():
 
 @pytest.fixture
 def starved(monkeypatch):
-    """Simulate a machine so busy that an answer is doubtful after 0.3 s."""
-    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
+    """Simulate a machine so busy that a move is doubtful after 1 s; the start of an engine takes as long as it takes."""
+
+    def allowance(limits, limit_s):
+        return Allowance(cpu_s=5.0, wall_s=60.0, longest_s=1.0 if limit_s == limits.move_s else 60.0)
+
+    monkeypatch.setattr(Limits, "allowance", allowance)
 
 
 def test_a_doubtful_answer_is_nobodys_loss_after_the_game_was_played_again(starved):
     game = play_game(GameTask(misbehaving("win"), misbehaving("late", 2), seed=3))
     assert (game.termination, game.winner, game.faulty, game.is_decided) == ("undecided", None, None, False)
-    assert game.repeats == REPEATS and game.detail.startswith("white gave no answer within 0.3 s of wall-clock time")
+    assert game.repeats == REPEATS and game.detail.startswith("white gave no answer within 1 s of wall-clock time")
     assert len(game.moves) == 3 and len(game.move_s) == len(game.withheld_s) == 4
     assert GameRecord.from_json(json.loads(json.dumps(game.to_json()))) == game
 
@@ -116,7 +120,7 @@ def test_a_game_that_was_doubtful_once_is_played_again_with_the_same_seeds_and_c
 echo "$GOMOKU_SEED $GOMOKU_OPENING" >> {tmp_path}/told
 if [ -e {tmp_path}/been ]; then exec {sys.executable} -S {PROGRAM} win; fi
 touch {tmp_path}/been
-sleep 60
+exec {sys.executable} -S {PROGRAM} late 1
 """)
     script.chmod(0o755)
     game = play_game(GameTask(EngineSpec(path=str(script)), misbehaving(), seed=3, opening=(5, 5)))

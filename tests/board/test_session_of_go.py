@@ -1,10 +1,9 @@
 """Sessions of NoGo and Go: passes, resignation, illegal answers, and a GTP engine as a player."""
 
-import shutil
 import time
-from pathlib import Path
 
 import pytest
+from gnugo import GNUGO, needs_gnugo
 from session_tools import Scripted, run_until
 
 from arena.engine.gtp_engine import BoardOffer
@@ -17,7 +16,6 @@ from Board.play.session import Session
 from common.errors import UsageError
 from games.for_people import game_for_people
 
-GNUGO = "/usr/games/gnugo"
 GO, NOGO = game_for_people("go", 5, 7.5), game_for_people("nogo", 5, None)
 
 
@@ -93,9 +91,9 @@ def test_an_engine_is_interrupted_by_undo_and_plays_on():
         session.close(10)
 
 
-@pytest.mark.skipif(not Path(GNUGO).exists(), reason=f"GNU Go is not installed at {GNUGO}")
+@needs_gnugo
 def test_gnu_go_plays_itself_to_a_score():
-    spec = parse_player(f"gtp:{shutil.which(GNUGO)} --mode gtp --level 1 --chinese-rules --capture-all-dead", "go")
+    spec = parse_player(f"gtp:{GNUGO} --mode gtp --level 1 --chinese-rules --capture-all-dead", "go")
     session = session_of(GO, *(GtpPlayer(spec, GO.rules, BoardOffer(5, 7.5)) for _ in range(2)))
     try:
         run_until(session, lambda: session.has_ended or session.trouble, seconds=120)

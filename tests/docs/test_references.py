@@ -42,13 +42,16 @@ NAMED = re.compile(
 )
 PLACEHOLDER = re.compile(r"[A-Z][A-Z-]*|\d+|N-NAME|(ID|NAME)\.\w+")
 STRING = re.compile(r"""["']([^"'\n]{1,200})["']""")
-# Files of students and platforms, which no program of ours writes, and names that a program makes of a number.
+# Files of students and platforms, which no program of ours writes, names that a program makes of a number, and files that one
+# writes into a folder of this tree.
 EXAMPLES = {
     "2024001.zip",
     "alice_2024001_gomoku.zip",
     "autograder.zip",
     "boards-2.ipynb",
+    "grader/judge/bank.npz",
     "model/best_policy.1.model",
+    "model/best_policy.model",
     "tmp/earlier_1",
     "my_engine.cpp",
     "name-1.zip",
@@ -116,17 +119,23 @@ def written_names():
 
 
 def is_known(path):
-    """Whether a path lies in this tree, perhaps below a folder, or is written by one of our programs; NAME is any name."""
+    """Whether a path lies in this tree, or is written by one of our programs; NAME is any name.
+
+    A path that begins with a folder of this tree is complete; any other may lie below one.
+    """
     path = path.rstrip("/")
-    if path in EXAMPLES or any(known == path or known.endswith(f"/{path}") for known in tree()):
+    if path in EXAMPLES or path in tree():
         return True
-    if "NAME" in path and any(any(ROOT.glob(f"{above}{path.replace('NAME', '*')}")) for above in ("", "*/", "*/*/")):
-        return True
+    complete = path.partition("/")[0] in tree()
+    if "NAME" in path:
+        depths = ("",) if complete else ("", "*/", "*/*/")
+        if any(any(ROOT.glob(f"{above}{path.replace('NAME', '*')}")) for above in depths):
+            return True
+    if complete:
+        return False
     names = [part for part in path.split("/") if not PLACEHOLDER.fullmatch(part)]
-    if not names or names[-1] in written_names():
-        return True
-    # A copy of one of our files, in a folder that a command makes.
-    return path.split("/")[0] not in tree() and any(known.endswith(f"/{names[-1]}") for known in tree())
+    # The last is for a copy of one of our files, in a folder that a command makes.
+    return not names or names[-1] in written_names() or any(known.endswith(f"/{names[-1]}") for known in tree())
 
 
 def unknown_files(text):
@@ -142,6 +151,11 @@ def test_every_file_that_a_document_names_exists_or_is_written_by_a_program(name
 def test_a_file_that_is_gone_is_seen():
     text = "`grader/gone.py` `gone.csv` `results.json` `baseline.cpp` `results/NAME/report.html` `back/ID/` `grader/pipeline/`"
     assert unknown_files(text) == ["gone.csv", "grader/gone.py"]
+
+
+def test_a_file_that_moved_to_another_folder_of_this_tree_is_seen():
+    moved = ["Board/mcts_alphaZero.py", "arena/assignment.toml", "labs/go/game_board.py", "training/train.py"]
+    assert unknown_files(" ".join(f"`{path}`" for path in [*moved, "AlphaZero/mcts_alphaZero.py", "Board/NAME.py"])) == moved
 
 
 @pytest.mark.parametrize("name", ["docs/handout.md", "docs/handout.zh.md", "docs/theory.md", "docs/theory.zh.md"])

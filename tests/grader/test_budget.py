@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from waiting import PATIENCE_S, eventually
 
 from arena.engine.process import Descendants
 from arena.engine.withheld import Core, has_run_delays
@@ -149,7 +150,9 @@ def test_a_check_that_has_its_verdict_and_does_not_end_keeps_it(spent, set_aside
 
 
 @needs_confinement
-def test_a_check_that_takes_too_long_is_ended_and_the_others_are_graded(sleeper, tmp_path):
+def test_a_check_that_takes_too_long_is_ended_and_the_others_are_graded(sleeper, tmp_path, monkeypatch):
+    honest_s = {"mcts_alphazero.reuse": 120.0}  # a slow machine needs more than the few seconds of those that sleep
+    monkeypatch.setattr(grading, "Budget", lambda whole_s, deadlines_s, *used: Budget(whole_s, deadlines_s | honest_s, *used))
     order = Order(in_brief(6, 600), "smoke", tmp_path / "out", find_sandbox(), seed=1)
     results = grade(sleeper, order)
     said = {verdict.id: verdict.message for verdict in results.verdicts}
@@ -179,7 +182,8 @@ def test_a_submission_that_used_up_its_budget_is_set_aside_and_does_not_come_bac
 def test_a_killed_run_goes_on_with_the_budget_that_is_left(sleeper, tmp_path, monkeypatch):
     monkeypatch.setattr(grading, "NOTED_S", 0.5)
     order, killed = Order(in_brief(600, 600), "smoke", tmp_path / "out", find_sandbox(), seed=1), threading.Event()
-    threading.Timer(8, killed.set).start()
+    noted = tmp_path / "out" / "sleeper" / "used.txt"
+    threading.Thread(target=lambda: eventually(noted.exists, PATIENCE_S) and killed.set(), daemon=True).start()
     submission, started_with = read_submission(sleeper, order.assignment), []
     monkeypatch.setattr(grading, "Budget", lambda *values: started_with.append(values[-1]) or Budget(*values))
     for _ in range(2):  # the second run is killed at once

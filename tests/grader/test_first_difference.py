@@ -1,6 +1,5 @@
 """The first layer that differs from the handout's network is named, whatever the student's network does before or after."""
 
-import sys
 from random import Random
 
 import numpy as np
@@ -24,15 +23,11 @@ def case():
 
 
 @pytest.fixture
-def reference(case, monkeypatch):
+def make_model(case, reference):
     """Return a function that makes the reference's network with the weights of the case."""
-    monkeypatch.syspath_prepend("instructor/reference")
-    for name in [name for name in sys.modules if name.split(".")[0] == "AlphaZero"]:
-        monkeypatch.delitem(sys.modules, name)
-    from AlphaZero.policy_value_net_torch import PolicyValueNetModel
 
     def make():
-        model = PolicyValueNetModel(*SIZE, 9)
+        model = reference("policy_value_net_torch").PolicyValueNetModel(*SIZE, 9)
         model.load_state_dict({key: torch.as_tensor(value) for key, value in case.weights.items()})
         return model
 
@@ -51,14 +46,14 @@ def sentence(model, case, expected=True):
     return first_difference(InThisProcess(), case.states, SIZE, answers_of(case)[LAYERS] if expected else None)
 
 
-def test_if_no_layer_differs_what_comes_after_them_is_named(reference, case):
-    assert sentence(reference(), case) == ALL_ALIKE and sentence(reference(), case, expected=False) == ""
-    seen = [name for name, *_ in layer_outputs(torch, reference(), case.states) if name in output_shapes(*SIZE)]
+def test_if_no_layer_differs_what_comes_after_them_is_named(make_model, case):
+    assert sentence(make_model(), case) == ALL_ALIKE and sentence(make_model(), case, expected=False) == ""
+    seen = [name for name, *_ in layer_outputs(torch, make_model(), case.states) if name in output_shapes(*SIZE)]
     assert sorted(seen) == sorted(output_shapes(*SIZE))
 
 
-def test_a_layer_of_another_shape_is_named_even_if_the_rest_fails(reference, case):
-    model = reference()
+def test_a_layer_of_another_shape_is_named_even_if_the_rest_fails(make_model, case):
+    model = make_model()
     model.conv2d_1 = nn.Conv2d(9, 64, 1, padding=1)
     assert sentence(model, case, expected=False) == (
         "The first layer whose output differs is conv2d_1: shape [8, 64, 6, 7]; expected [8, 64, 8, 9]. "
@@ -67,8 +62,8 @@ def test_a_layer_of_another_shape_is_named_even_if_the_rest_fails(reference, cas
 
 
 @pytest.mark.parametrize(("name", "before"), [("resnet.1.3", "resnet.1.1"), ("bn_1", "conv2d_2"), ("dense_layer_2", "bn_2")])
-def test_a_layer_with_other_numbers_is_named_with_the_one_before_it(reference, case, name, before):
-    model = reference()
+def test_a_layer_with_other_numbers_is_named_with_the_one_before_it(make_model, case, name, before):
+    model = make_model()
     with torch.no_grad():
         model.get_submodule(name).bias += 0.5
     said = sentence(model, case)
@@ -76,14 +71,14 @@ def test_a_layer_with_other_numbers_is_named_with_the_one_before_it(reference, c
     assert sentence(model, case, expected=False) == ""
 
 
-def test_an_input_in_another_order_is_seen_at_the_layer_that_reads_it(reference, case):
-    model = reference()
+def test_an_input_in_another_order_is_seen_at_the_layer_that_reads_it(make_model, case):
+    model = make_model()
     model.bn_1.register_forward_hook(lambda module, arguments, output: output.flip(2))
     assert "differs is dense_layer_1:" in sentence(model, case)
 
 
-def test_a_model_that_fails_at_once_or_gives_infinities_says_nothing(reference, case):
-    model = reference()
+def test_a_model_that_fails_at_once_or_gives_infinities_says_nothing(make_model, case):
+    model = make_model()
     with torch.no_grad():
         model.conv2d_1.bias[0] = np.inf
     assert layer_outputs(torch, model, case.states) == [] and sentence(model, case) == ""

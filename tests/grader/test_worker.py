@@ -4,6 +4,7 @@ The student's module here is a search that takes the first free point, with a li
 """
 
 import json
+import os
 import platform
 import sys
 import time
@@ -15,6 +16,7 @@ from random import Random
 import numpy as np
 import pytest
 from odd_workers import LIMITS, LINE, MANY, MODULE, PLAYER, POSITION, ROOT, choose, fault
+from waiting import eventually
 
 from grader.confinement import worker_client
 from grader.confinement.blame import is_ours
@@ -352,13 +354,10 @@ def test_endless_output_ends_at_the_limit(worker):
 @pytest.mark.machine
 @pytest.mark.skipif(find_sandbox().level not in WITH_NAMESPACES, reason="only a process namespace holds a detached child")
 def test_a_child_that_left_the_process_group_ends_with_its_worker(worker):
-    asked = worker("subprocess.Popen(['sleep', '4711.25'], start_new_session=True); time.sleep(60)", limits=MANY)
+    seconds = f"4711.{os.getpid()}"  # no other process sleeps so long
+    asked = worker(f"subprocess.Popen(['sleep', '{seconds}'], start_new_session=True); time.sleep(60)", limits=MANY)
     fault(asked, limit_s=1.5)
-    for _ in range(50):
-        if not processes_with(b"4711.25"):
-            break
-        time.sleep(0.05)
-    assert processes_with(b"4711.25") == []
+    assert eventually(lambda: not processes_with(f"{seconds}\0".encode()))
 
 
 def test_an_answer_over_the_cap_is_a_fault(worker, monkeypatch):

@@ -35,15 +35,16 @@ def solution(monkeypatch):
     monkeypatch.syspath_prepend(str(LAB / "reference"))
 
     def load(name):
-        forget_solutions(monkeypatch)
+        forget_solutions()
         return importlib.import_module(f"MuZero.{name}")
 
-    return load
+    yield load
+    forget_solutions()
 
 
-def forget_solutions(monkeypatch):
+def forget_solutions():
     for module in [module for module in sys.modules if module.split(".")[0] == "MuZero"]:
-        monkeypatch.delitem(sys.modules, module)
+        del sys.modules[module]
 
 
 @pytest.fixture
@@ -54,10 +55,11 @@ def sample(tmp_path, monkeypatch):
         (found,) = trust.load_samples(("mutants", "variants"), name, assignment=load_named("muzero"))
         trust.lay_out(found, tmp_path / name, load_named("muzero"))
         monkeypatch.syspath_prepend(tmp_path / name)
-        forget_solutions(monkeypatch)
+        forget_solutions()
         return found
 
-    return lay_out
+    yield lay_out
+    forget_solutions()
 
 
 class Here:

@@ -2,9 +2,9 @@
 
 import os
 import time
-from pathlib import Path
 
 import pytest
+from gnugo import GNUGO, needs_gnugo
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 pygame = pytest.importorskip("pygame")
@@ -12,7 +12,6 @@ pygame = pytest.importorskip("pygame")
 from Board.window.window import Window  # noqa: E402
 from games.go.rules import GoRules  # noqa: E402
 
-GNUGO = Path("/usr/games/gnugo")
 GO = ("--game", "go", "--board", "5x5")
 PEOPLE = ("--black", "human", "--white", "human")
 # White captures a1, and black builds a wall on column c.
@@ -185,7 +184,7 @@ def test_nogo_is_typed_against_mcts_and_has_no_pass(call):
     assert (code, err) == (0, "") and "There is no pass in this game" in out and "MCTS 5 plays" in out
 
 
-@pytest.mark.skipif(not GNUGO.exists(), reason=f"GNU Go is not installed at {GNUGO}")
+@needs_gnugo
 def test_gnu_go_plays_passes_and_gives_hints(call, tmp_path):
     side = f"gtp:{GNUGO} --mode gtp --level 1"
     code, out, err = call(

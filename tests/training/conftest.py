@@ -1,6 +1,5 @@
-"""The reference as the package AlphaZero, and evaluators whose answers a test can predict."""
+"""Networks of the reference, and evaluators whose answers a test can predict."""
 
-import importlib
 import sys
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pytest
 import torch
 
 INSTRUCTOR = Path(__file__).resolve().parents[2] / "instructor"
-REFERENCE = INSTRUCTOR / "reference"
 
 
 @pytest.fixture
@@ -22,20 +20,6 @@ def _draws_no_curves(request, monkeypatch):
     """Hide matplotlib from runs that do not ask for it: it takes nearly a second to draw the curves after an evaluation."""
     if "curves" not in request.fixturenames:
         monkeypatch.setitem(sys.modules, "matplotlib", None)
-
-
-@pytest.fixture
-def reference(monkeypatch):
-    """Imports a module of the reference by its name; the tree's own stubs are forgotten, and the reference afterwards."""
-
-    def forget():
-        for name in [name for name in sys.modules if name.split(".")[0] == "AlphaZero"]:
-            del sys.modules[name]
-
-    forget()
-    monkeypatch.syspath_prepend(REFERENCE)
-    yield lambda name: importlib.import_module(f"AlphaZero.{name}")
-    forget()
 
 
 @pytest.fixture

@@ -341,8 +341,8 @@ def test_the_value_network_foretells_results_and_whose_they_are(done, config, fo
     result = done("value")
     learnt = result["one_position_a_game"]
     assert result["games"] == 4096 > learnt["positions"]
-    # The held-back positions are few: over six seeds the error is 0.62 to 1.00 times the mean's, and the values are clear.
-    assert learnt["samples"] == 12288 and learnt["mse_held_back"] < 1.2 * result["mse_of_the_mean"]
+    # The held-back positions are few: over six seeds the error is 0.62 to 1.00 times the mean's, so only the values tell.
+    assert learnt["samples"] == 12288
     fewer, every = result["as_many_positions_of_fewer_games"], result["all_positions_of_all_games"]
     assert every["positions"] > learnt["positions"]
     assert 0 <= fewer["positions"] - learnt["positions"] < 16, "those of one more game at most"

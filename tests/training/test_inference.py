@@ -8,6 +8,7 @@ from queue import Queue
 import numpy as np
 import pytest
 import torch
+from waiting import PATIENCE_S
 
 from Board.symmetries import Symmetries
 from common.weights import without_idle_blocks
@@ -314,18 +315,21 @@ def test_openvino_computes_on_any_core(openvino, make_network):
         pytest.skip("there is only one core")
     network = InferenceNetwork(make_network(11, 11, 2).model, 11, 11, library="openvino")
     states = positions(11, 11, 5, 64)
-    ended, ids = threading.Event(), Queue()
+    ended, ids, computed = threading.Event(), Queue(), []
 
     def compute():
         ids.put(threading.get_native_id())
         while not ended.is_set():
             network(states)
+            computed.append(time.monotonic())
 
     thread = threading.Thread(target=compute)
     thread.start()
     try:
-        computing, until, seen = ids.get(), time.monotonic() + 1, set()
-        while time.monotonic() < until:
+        computing, began, seen = ids.get(), time.monotonic(), set()
+        # For a second, and longer where the machine is slow: while it computes at least twice.
+        while time.monotonic() < began + 1 or len(computed) < 3:
+            assert time.monotonic() < began + PATIENCE_S
             seen.add(frozenset(os.sched_getaffinity(computing)))
     finally:
         ended.set()

@@ -159,8 +159,7 @@ def test_a_run_whose_workers_share_a_network(started, tmp_path):
 
 def test_a_server_that_is_killed_ends_the_run_with_a_sentence_and_the_run_can_go_on(started, tmp_path):
     def kill_the_server():
-        until = time.monotonic() + WAIT_S
-        while time.monotonic() < until:
+        while True:
             if (tmp_path / "games.jsonl").exists() and games_of(tmp_path):
                 for child in multiprocessing.active_children():
                     if child.name == "inference server":
@@ -169,7 +168,7 @@ def test_a_server_that_is_killed_ends_the_run_with_a_sentence_and_the_run_can_go
             time.sleep(0.01)
 
     threading.Thread(target=kill_the_server, daemon=True).start()
-    code, _, err = started(arguments(tmp_path, "--inference-server", "on", games=100_000, workers=2))
+    code, _, err = started(arguments(tmp_path, "--inference-server", "on", games=20_000, workers=2))
     last = err.splitlines()[-1]
     assert code == 2 and "Traceback" not in err
     assert "expected all 4 processes to keep running; the one that computes the network ended with exit code -9" in last

@@ -15,6 +15,7 @@ from training.matches import MatchSettings, make_agent, play_lockstep_match
 
 MODEL = Path(__file__).resolve().parents[2] / "model"
 GOMOKU = sorted(MODEL.glob("*_5.json"))
+MANIFESTS = sorted(MODEL.glob("*.json"))
 OTHER_GAMES = sorted((MODEL / "games").glob("*.json"))
 DIRECTIONS = {"row": (0, 1), "column": (1, 0), "rising": (1, 1), "falling": (-1, 1)}
 # Stones of the opponent, far from any line through the middle that the tests use, in (rows, columns) from the middle.
@@ -23,7 +24,15 @@ AWAY = [(2, 4), (-4, 2), (4, -3), (-3, -4)]
 each_gomoku_network = pytest.mark.parametrize("path", GOMOKU, ids=lambda path: path.stem)
 
 
-@pytest.mark.parametrize("path", sorted(MODEL.glob("*.json")), ids=lambda path: path.stem)
+def test_there_is_a_manifest_for_all_weights_that_are_handed_out():
+    assert [path.stem for path in MANIFESTS] == ["11_11_5", "15_15_5", "3_3_3", "5_5_4"]
+    assert [path.stem for path in OTHER_GAMES] == ["go_5x5", "nogo_9x9"]
+    assert sorted(path.stem for path in MODEL.rglob("*") if path.suffix in (".pt", ".model")) == sorted(
+        path.stem for path in [*MANIFESTS, *OTHER_GAMES]
+    )
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
 def test_the_weights_are_those_of_the_manifest_and_load(path, reference):
     manifest = json.loads(path.read_text(encoding="utf-8"))
     file = MODEL / manifest["file"]

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from training.supervised.dataset import GamesError
 from training.supervised.learning import Training, deepened, make_model
 from training.supervised.settings import CallError, SupervisedConfig
 
+ROOT = Path(__file__).resolve().parents[2]
 SIZE = 6
 SETTINGS = {
     "size": SIZE,
@@ -388,7 +390,7 @@ def test_files_of_something_else_than_games_are_refused(tmp_path, lines, words):
 
 def test_the_configurations_that_are_shipped_can_be_read():
     for size in (11, 15):
-        config = SupervisedConfig.read(f"training/configs/sl_{size}.toml")
+        config = SupervisedConfig.read(str(ROOT / f"training/configs/sl_{size}.toml"))
         assert config.size == size and config.blocks_at(config.samples) <= 19
         assert np.isfinite(config.learning_rate)
 

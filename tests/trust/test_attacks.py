@@ -30,6 +30,7 @@ import numpy as np
 import pytest
 import torch
 from checks_here import run_checks_here
+from waiting import eventually
 
 from arena.view.page import script
 from common import weights as weights_files
@@ -52,9 +53,10 @@ ALL = os.environ.get("TRUST") == "all"
 LEVEL = os.environ.get("TRUST_LEVEL")
 SANDBOX = find_sandbox(LEVEL)
 ATTACKS = sorted(path.parent.name for path in SUBMISSIONS.glob("*/expected.toml"))
-PORT = 27011  # below those that the system gives to anybody who connects
 PLACES = [Path(place) for place in ("/", "/tmp", "/var/tmp", "/dev/shm", "/dev", str(ROOT))]
-MARKS = (b"gomoku-attack", b"4711.75")
+# What the attacks of this run leave behind, beside those of another on the same machine: text in their files -> its own text.
+MARKS = {text: f"{text}{os.getpid():07}" for text in ("gomoku-attack", "4711.75")}
+PORT = "27011"  # as the attacks name the port of `listening`
 SEED = 7
 TABLE = []  # (name, stopped by, points gained, leftovers, what else was not stopped)
 
@@ -65,7 +67,14 @@ pytestmark = pytest.mark.skipif(
 
 
 def description(name):
-    return tomllib.loads((SUBMISSIONS / name / "expected.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(personal((SUBMISSIONS / name / "expected.toml").read_text(encoding="utf-8")))
+
+
+def personal(text, **others):
+    """The text of a file of an attack with the marks of this run."""
+    for old, new in {**MARKS, **others}.items():
+        text = text.replace(old, new)
+    return text
 
 
 CHOSEN = [name for name in ATTACKS if ALL or LEVEL or description(name).get("quick")]
@@ -87,7 +96,7 @@ def table(request):
 @pytest.fixture(scope="module")
 def listening():
     """A service of this machine that no attack may reach."""
-    with contextlib.closing(socket.create_server(("127.0.0.1", PORT))) as server:
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
         server.setblocking(False)
         yield server
 
@@ -102,7 +111,7 @@ def lay_base(kind, folder):
         shutil.copytree(SUBMISSIONS / "bases" / "engine", folder, dirs_exist_ok=True)
 
 
-def lay_attack(name, folder):
+def lay_attack(name, folder, port):
     """The base with the attack over it; returns what is handed in, a folder or an archive."""
     told = description(name)
     lay_base(told["base"], folder)
@@ -119,6 +128,10 @@ def lay_attack(name, folder):
         target.parent.mkdir(parents=True, exist_ok=True)
         own = SUBMISSIONS / name / paste["to"]
         target.write_text(text + (own.read_text(encoding="utf-8") if own.is_file() else ""), encoding="utf-8")
+    for path in filter(Path.is_file, folder.rglob("*")):
+        text = path.read_bytes().decode("latin-1")
+        if (own := personal(text, **{PORT: str(port)})) != text:
+            path.write_bytes(own.encode("latin-1"))
     return pack(folder, told["archive"]) if "archive" in told else folder
 
 
@@ -147,11 +160,14 @@ def pack(folder, archive):
     return path
 
 
+RAN = Path("/tmp", f"{MARKS['gomoku-attack']}-pickle")
+
+
 class Bomb:
     """What a pickle runs when it is loaded without care."""
 
     def __reduce__(self):
-        return os.system, ("touch /tmp/gomoku-attack-pickle",)
+        return os.system, (f"touch {RAN}",)
 
 
 def content_of(member):
@@ -185,25 +201,23 @@ def grade(path, checks, out, monkeypatch, seconds=None):
 
 def processes(temporary):
     """Those that run what lies in the test's folder, and those that attacks leave behind."""
-    found = []
+    found, marks = [], [os.fsencode(mark) for mark in (*MARKS.values(), temporary)]
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             line = entry.read_bytes()
-            if entry.parent.name != str(os.getpid()) and any(mark in line for mark in (*MARKS, os.fsencode(temporary))):
+            if entry.parent.name != str(os.getpid()) and any(mark in line for mark in marks):
                 found.append(f"process {entry.parent.name} {line[:80]!r}")
     return found
 
 
 def leftovers(before, temporary):
     """What was not there before: processes, files, a reached service."""
-    until = time.monotonic() + 5
-    while (left := sorted(set(processes(temporary)) - before["processes"])) and time.monotonic() < until:
-        time.sleep(0.05)
-    return left + sorted(files_outside(temporary) - before["files"])
+    eventually(lambda: set(processes(temporary)) <= before["processes"])
+    return sorted(set(processes(temporary)) - before["processes"]) + sorted(files_outside(temporary) - before["files"])
 
 
 def files_outside(temporary):
-    wanted = ("gomoku-attack", "grader-scratch-", "grader-build-")
+    wanted = (MARKS["gomoku-attack"], "grader-scratch-", "grader-build-")
     attacks = {str(place / name) for place in PLACES for name in os.listdir(place) if name.startswith(wanted[0])}
     return attacks | {str(path) for path in temporary.iterdir() if path.name.startswith(wanted)}
 
@@ -245,7 +259,7 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch,
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     base = base_points(told["base"], told["checks"], tmp_path, monkeypatch)
-    path = lay_attack(name, tmp_path / "in" / name)
+    path = lay_attack(name, tmp_path / "in" / name, listening.getsockname()[1])
     before = {"processes": set(processes(tmp_path)), "files": files_outside(tmp_path), "neighbour": digest(neighbour)}
     started = time.monotonic()
     results, lines = grade(path, told["checks"], tmp_path / "out", monkeypatch, told.get("seconds"))
@@ -292,7 +306,7 @@ def test_weights_that_run_code_are_refused_and_not_run(tmp_path):
     for _ in range(2):
         with pytest.raises(ValueError, match="expected a bare state_dict"):
             weights_files.load_weights(path)
-    assert not Path("/tmp/gomoku-attack-pickle").exists()
+    assert not RAN.exists()
 
 
 def test_weights_over_the_cap_are_refused_unread(tmp_path, monkeypatch):
