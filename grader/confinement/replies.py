@@ -75,11 +75,22 @@ class MapOf:
         return isinstance(value, dict) and all(map(self.value.fits, value.values()))
 
 
+@dataclass(frozen=True)
+class Either:
+    """A value that has one of these layouts."""
+
+    layouts: tuple[Layout, ...]
+
+    def fits(self, value: Any) -> bool:
+        return any(layout.fits(value) for layout in self.layouts)
+
+
 ARRAY, WHOLE, NUMBER, TEXT = Plain((np.ndarray,)), Plain((int,)), Plain((int, float)), Plain((str,))
 FLAG, NOTHING = Plain((bool,)), Plain((type(None),))
 TREE = Record(dict.fromkeys(("parent", "move", "visits", "value", "prior"), ARRAY))
 STEP: dict[str, Layout] = {"move": WHOLE, "probs": Plain((np.ndarray, type(None))), "tree": TREE}
 NEW_ROOT = Record({"tree": TREE, "has_parent": FLAG})
+UPDATES = Record({"searched": TREE, "move": WHOLE, "unknown": NEW_ROOT, "reset": NEW_ROOT, "kept": NEW_ROOT})
 HEADS = Row((ARRAY, ARRAY))
 EVALUATION = Row((ListOf(Row((WHOLE, NUMBER))), NUMBER))  # moves with priors, and the value
 FAULT = Record({"type": TEXT, "message": TEXT, "place": TEXT, "ours": FLAG})
@@ -95,7 +106,7 @@ REPLIES: dict[str, Layout] = {
     "search": Record({**STEP, "finished": WHOLE}),
     "choose": ListOf(Record({"move": WHOLE, "moves": ARRAY, "visits": ARRAY})),
     "self_play": ListOf(Record(STEP)),
-    "advance": Record({"searched": TREE, "move": WHOLE, "unknown": NEW_ROOT, "reset": NEW_ROOT, "kept": NEW_ROOT}),
+    "advance": Either((UPDATES, NOTHING)),  # nothing if the updates could not be tried
     "model_layout": MapOf(ListOf(WHOLE)),
     "net_create": NOTHING,
     "net_forward": HEADS,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
-import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -36,13 +34,48 @@ def dump_tree(root: Any) -> dict[str, Any]:
     }
 
 
+class KeptNode:
+    """A node with its children and numbers at one time. If they cannot be read yet, they are those of the node itself."""
+
+    __slots__ = ("_P", "_Q", "_children", "_n_visits", "node")
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+        self._children: dict[Any, Any] = {}
+        try:
+            self._n_visits, self._Q, self._P = number(node._n_visits), number(node._Q), number(node._P)
+        except Exception:  # such as a division by no visits
+            pass
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.node, name)
+
+
+def as_it_is(root: Any) -> Any:
+    """Return a copy of a tree that stays the same whatever becomes of the tree; of a huge one only MAX_TREE_NODES."""
+    kept = {id(root): KeptNode(root)}  # a tree that shares nodes is walked once
+    waiting = list(kept.values())
+    for copied in waiting:
+        for move, child in children_of(copied.node).items():
+            if id(child) not in kept and len(kept) < MAX_TREE_NODES:
+                kept[id(child)] = KeptNode(child)
+                waiting.append(kept[id(child)])
+            copied._children[move] = kept.get(id(child), child)
+    return kept[id(root)]
+
+
+def children_of(node: Any) -> dict[Any, Any]:
+    """Return a copy of a node's children; None has none, and neither has a node without the attribute."""
+    return dict(getattr(node, "_children", None) or {})
+
+
 def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     """Return a list that records every root of `mcts` with its visits at that time, since get_action may drop its tree.
 
-    The nodes of a tree that update_with_move drops get back the children that were taken out of them, even if it takes the
-    tree apart node by node. A root that it empties, to begin a new tree, is in the list as it was before and as it is then.
-    `_root` may be a property that cannot be set: the roots that update_with_move leaves behind are in the list all the same. If
-    the class cannot be watched, the list has only the current root, from which a new player searches.
+    A root that is there when update_with_move is called is in the list as it is then, with its whole tree, since that method
+    may empty the root, take the tree apart node by node, or clear the arrays of which all nodes are views. `_root` may be a
+    property that cannot be set: the roots that update_with_move finds and leaves behind are in the list all the same. If the
+    class cannot be watched, the list has only the current root, from which a new player searches.
     """
     student_class = vars(type(mcts)).get("student_class", type(mcts))  # an earlier call may have replaced the class
     first = mcts._root if type(mcts) is student_class else getattr(mcts, "_root", None)  # reset_player may delete it
@@ -70,18 +103,25 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
         else:
             self.__dict__.pop("_root", None)
 
+    def keep(root: Any) -> None:
+        places = [place for place, (each, _) in enumerate(roots) if each is root]
+        if not places:  # the tree is in an object of its own, or the last root of the list is another view of this one
+            if not look_alike(roots[-1][0], root):
+                roots.append((root, 0.0))
+            places = [len(roots) - 1]
+        before = as_it_is(root)
+        for place in places:
+            roots[place] = before, roots[place][1]
+
     def update_with_move(self: Any, *arguments: Any, **named: Any) -> Any:
         root = getattr(self, "_root", None)
-        before, nodes = as_it_is(root), nodes_below(root)
+        if root is not None:
+            keep(root)
         try:
             return student_class.update_with_move(self, *arguments, **named)
         finally:
             now = getattr(self, "_root", None)
-            give_back_children(nodes, now)
-            if root is not None and now is root and visits_of(root) < visits_of(before):
-                roots[:] = [(before if each is root else each, visits) for each, visits in roots]
-                roots.append((root, visits_of(root)))
-            elif now is not root:  # its assignment is not seen if the tree is in an object of its own
+            if now is not roots[-1][0]:
                 roots.append((now, visits_of(now)))
 
     watched = {"_root": property(get_root, set_root, delete_root), "update_with_move": update_with_move}
@@ -92,46 +132,9 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     return roots
 
 
-def children_of(node: Any) -> dict[Any, Any]:
-    """Return a copy of a node's children; None has none, and neither has a node without the attribute."""
-    return dict(getattr(node, "_children", None) or {})
-
-
-def nodes_below(root: Any) -> list[tuple[Any, dict[Any, Any]]]:
-    """Return each node of a tree with a copy of its children, the root first; of a huge tree only MAX_TREE_NODES."""
-    found: dict[int, tuple[Any, dict[Any, Any]]] = {}
-    waiting = [root]
-    while waiting and len(found) < MAX_TREE_NODES:
-        node = waiting.pop()
-        if id(node) not in found:  # a tree that shares nodes is walked once
-            found[id(node)] = node, children_of(node)
-            waiting += found[id(node)][1].values()
-    return list(found.values())
-
-
-def give_back_children(nodes: Sequence[tuple[Any, dict[Any, Any]]], root: Any) -> None:
-    """Give nodes that have lost children the earlier ones again, except for those in the tree below the present root."""
-    lost = [(node, children) for node, children in nodes if len(children_of(node)) < len(children)]
-    kept = {id(node) for node, _ in nodes_below(root)} if lost else set()
-    for node, children in lost:
-        if id(node) not in kept:
-            with contextlib.suppress(AttributeError):
-                node._children = children
-
-
-def as_it_is(root: Any) -> Any:
-    """Return a copy of a root that keeps its children and counts when the root itself is emptied; None for None.
-
-    Of a node that cannot be copied, only what every solution has is returned.
-    """
-    try:
-        kept = copy.copy(root)
-    except (TypeError, AttributeError):
-        kept = types.SimpleNamespace(**{name: getattr(root, name, 0.0) for name in ("_n_visits", "_Q", "_P")})
-    if root is not None:
-        with contextlib.suppress(AttributeError):
-            kept._children = children_of(root)
-    return kept
+def look_alike(node: Any, other: Any) -> bool:
+    """Return whether two nodes have as many visits and children for the same moves."""
+    return visits_of(node) == visits_of(other) and children_of(node).keys() == children_of(other).keys()
 
 
 def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
@@ -156,21 +159,39 @@ def set_root(mcts: Any, root: Any) -> bool:
     return getattr(mcts, "_root", None) is root
 
 
+def is_tree(node: Any, tree: dict[str, Any]) -> bool:
+    """Return whether the tree from a node on is the dumped one; no two views of one node are the same object."""
+    try:
+        seen = dump_tree(node)
+    except AttributeError:  # there is no node
+        return False
+    return all(np.array_equal(part, tree[name], equal_nan=True) for name, part in seen.items())
+
+
 @contextlib.contextmanager
 def update_held_back(mcts: Any) -> Iterator[None]:
-    """Let update_with_move do nothing in the meantime, so that a new player's search leaves its tree behind.
+    """Let update_with_move do nothing to a tree that was searched, so that get_action leaves it behind.
 
-    A class that refuses attributes that it does not know by its slots is left as it is.
+    This holds for any object of the same class, as get_action may begin with a new one.
     """
-    try:
-        object.__setattr__(mcts, "update_with_move", lambda *_, **__: None)
-    except AttributeError:
+    student_class = type(mcts)
+    update = getattr(student_class, "update_with_move", None)
+    if update is None:  # an attribute of the object
         yield
         return
+    own = vars(student_class).get("update_with_move")
+
+    def held_back(self: Any, *arguments: Any, **named: Any) -> Any:
+        return None if visits_of(getattr(self, "_root", None)) else update(self, *arguments, **named)
+
+    # Not by an assignment: the class may refuse it.
+    type.__setattr__(student_class, "update_with_move", held_back)
     try:
         yield
     finally:
-        object.__delattr__(mcts, "update_with_move")
+        type.__delattr__(student_class, "update_with_move")
+        if own is not None:
+            type.__setattr__(student_class, "update_with_move", own)
 
 
 def visits_of(root: Any) -> float:

@@ -30,8 +30,8 @@ from grader.confinement.cells import run_cell
 from grader.confinement.layers import layer_outputs
 from grader.confinement.plain import decode, encode, hash_priors_and_value, number, whole
 from grader.confinement.searched_trees import (
-    as_it_is,
     dump_tree,
+    is_tree,
     searched_root,
     set_root,
     update_held_back,
@@ -250,46 +250,31 @@ def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **pla
     return steps
 
 
-def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
-    """Search, then call update_with_move for the root's most visited child, for -1, and for a move without a child.
+def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any] | None:
+    """Call update_with_move after a search: for a move without a child, for -1, and for the root's most visited child.
 
-    If the searched root cannot be set again for each call, because `_root` is a property of the student's own, each call is
-    for a copy of a search whose update_with_move get_action could not use.
+    Each of these calls has a search of its own, which is kept from updating its tree. If get_action drops it in another way,
+    the searched root is set again.
 
     Returns:
-        The searched tree, the move of the most visited child, and for each call the tree from the new root on and whether
-        the old root is still its parent; nothing if `_root` cannot be set and get_action did not leave the searched root there.
+        The tree of the last search, the move of the most visited child, and for each call the tree from the new root on and
+        whether the old root is still its parent; nothing if get_action drops its tree and `_root` cannot be set.
     """
-    player = make_player(**player_args)
-    root = act(player, board_at(position), 0)["root"]
-    copies: list[Any] = []
-    if not set_root(player.mcts, root):
+    seen: dict[str, Any] = {}
+    for name in ("unknown", "reset", "kept"):
         player = make_player(**player_args)
         with update_held_back(player.mcts):
             root = act(player, board_at(position), 0)["root"]
-        if player.mcts._root is not root:
-            return {}
-        copies = [copy.deepcopy(player.mcts) for _ in range(3)]
-    best = max(root._children, key=lambda move: number(root._children[move]._n_visits))
-    searched = dump_tree(root)
-
-    def after(move: int) -> dict[str, Any]:
-        nonlocal root
-        mcts = copies.pop() if copies else player.mcts
-        root = mcts._root if mcts is not player.mcts else root
-        set_root(mcts, root)
-        parent, before = root._children[best]._parent, as_it_is(root)
-        mcts.update_with_move(move)
+        mcts, searched = player.mcts, dump_tree(root)
+        if not (is_tree(getattr(mcts, "_root", None), searched) or set_root(mcts, root)):
+            return None
+        best = max(root._children, key=lambda move: number(root._children[move]._n_visits))
+        parent = root._children[best]._parent
+        mcts.update_with_move({"unknown": max(root._children) + 1_000, "reset": -1, "kept": int(best)}[name])
         new = mcts._root
-        if new is root:  # emptied, which is as good as a new root
-            root = before
-        return {"tree": dump_tree(new), "has_parent": parent is not None and new._parent is parent}
-
-    watch_roots(player.mcts)  # get_action may have begun with a new MCTS
-    strange = max(root._children) + 1_000
-    # The kept child comes last, since cutting it off from its parent changes it.
-    unknown, reset = after(strange), after(-1)
-    return {"searched": searched, "move": int(best), "unknown": unknown, "reset": reset, "kept": after(int(best))}
+        has_parent = parent is not None and (new._parent is parent or is_tree(new._parent, searched))
+        seen |= {"searched": searched, "move": int(best), name: {"tree": dump_tree(new), "has_parent": has_parent}}
+    return seen
 
 
 # --------------------------------------------------------------------------------------------------- network

@@ -10,6 +10,8 @@ from grader.confinement.searched_trees import searched_root, set_root, update_he
 
 
 class Node:
+    _Q, _P = 0.0, 1.0
+
     def __init__(self, visits=0):
         self._children, self._n_visits = {}, visits
 
@@ -175,6 +177,15 @@ class HasATreeOfItsOwn(WithAttributes):
         self.tree.root = self.tree.root._children.pop(move, None) or Node()
 
 
+class BeginsWithATreeOfItsOwn(HasATreeOfItsOwn):
+    """The same with a new tree that nobody is told of."""
+
+    def search(self):
+        self.tree = types.SimpleNamespace(root=Node(10))
+        self.tree.root._children = {move: Node(3) for move in range(3)}
+        self.update_with_move(1)
+
+
 class SetsItsRootWhenItIsSearched(WithAttributes):
     """A search that has its root in a local variable until it is finished, and then forgets the tree or moves down in it."""
 
@@ -199,10 +210,11 @@ def searched_three_times(mcts):
         yield root
 
 
-def test_a_root_that_is_never_assigned_is_found():
-    mcts = HasATreeOfItsOwn()
+@pytest.mark.parametrize("kind", [HasATreeOfItsOwn, BeginsWithATreeOfItsOwn])
+def test_a_root_that_is_never_assigned_is_found(kind):
+    mcts = kind()
     for root in searched_three_times(mcts):
-        assert mcts._root is root._children[1]
+        assert mcts._root is root._children[1].node
 
 
 @pytest.mark.parametrize("move", [-1, 1])
@@ -219,12 +231,30 @@ def test_a_root_that_can_only_be_read_is_not_set_in_its_place():
 def test_an_update_that_is_held_back_leaves_the_tree_there_and_moves_it_later(kind):
     mcts = kind()
     root = mcts._root
-    root._children = {1: Node(3)}
+    root._n_visits, root._children = 3, {1: Node(3)}
     with update_held_back(mcts):
         mcts.update_with_move(1)
         assert mcts._root is root
     mcts.update_with_move(1)
     assert mcts._root is not root
+
+
+def test_an_update_that_is_held_back_begins_a_new_tree_where_there_is_none_and_is_its_own_afterwards():
+    mcts, update = HasATreeOfItsOwn(), HasATreeOfItsOwn.update_with_move
+    root = mcts._root
+    with update_held_back(mcts):
+        mcts.update_with_move(-1)
+        assert mcts._root is not root
+    assert HasATreeOfItsOwn.update_with_move is update
+    with update_held_back(WithSlots()):
+        assert "update_with_move" in vars(WithSlots)
+    assert "update_with_move" not in vars(WithSlots), "it is inherited"
+
+
+def test_an_update_that_is_an_attribute_of_the_search_is_left_alone():
+    mcts = types.SimpleNamespace(_root=Node(3), update_with_move=lambda move: move)
+    with update_held_back(mcts):
+        assert mcts.update_with_move(1) == 1
 
 
 def test_a_root_that_is_emptied_shows_the_search_before():
@@ -242,7 +272,7 @@ def test_a_tree_that_is_taken_apart_node_by_node_is_whole(kind):
 def test_children_that_a_search_takes_out_of_the_tree_that_it_keeps_stay_away():
     mcts = PrunesItsTree()
     for root in searched_three_times(mcts):
-        assert mcts._root is root._children[1] and not mcts._root._children
+        assert mcts._root is root._children[1].node and not mcts._root._children
 
 
 KINDS = [
@@ -261,7 +291,7 @@ KINDS = [
 def test_the_root_of_a_search_keeps_the_child_that_was_taken_out_of_it(kind):
     mcts = kind()
     for root in searched_three_times(mcts):
-        assert mcts._root is root._children[1] and isinstance(mcts, kind)
+        assert mcts._root is root._children[1].node and isinstance(mcts, kind)
     assert len(type(mcts).__mro__) == len(kind.__mro__) + 1, "a class that was watched is not watched again"
 
 
@@ -280,7 +310,7 @@ def test_a_class_that_refuses_attributes_that_it_does_not_know_is_watched():
 
     mcts = Strict()
     for root in searched_three_times(mcts):
-        assert mcts._root is root._children[1] and isinstance(mcts, Strict)
+        assert mcts._root is root._children[1].node and isinstance(mcts, Strict)
 
 
 def test_a_class_that_cannot_be_watched_shows_the_root_that_it_begins_with():

@@ -12,6 +12,7 @@ from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.board_position import EMPTY_3X3
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import call, expect_reuse, hash_evaluation
+from grader.judge.support.trees import Tree, expect_visits_add_up
 
 
 @pytest.mark.parametrize("kind", ["hash", "hash priors"])
@@ -74,13 +75,130 @@ def test_another_fault_of_a_search_is_told_at_once():
         call(OnlyArrays("ZeroDivisionError"), "search", position=EMPTY_3X3, evaluator={"kind": "uniform"})
 
 
-class WithoutItsTree:
-    """A worker with a search whose root cannot be set and whose tree is gone after get_action."""
+TREE_IN_ARRAYS = """
+import random
+from math import sqrt
 
-    def call(self, operation, **_):
-        return {}
+class Node:
+    def __init__(self, tree, row):
+        self.tree, self.row = tree, row
+    _parent = property(lambda self: Node(self.tree, self.tree.parent[self.row]) if self.tree.parent[self.row] >= 0 else None)
+    _children = property(lambda self: {move: Node(self.tree, row) for move, row in self.tree.children[self.row].items()})
+    _n_visits = property(lambda self: self.tree.visits[self.row])
+    _Q = property(lambda self: self.tree.total[self.row] / max(1, self.tree.visits[self.row]))
+    _P = property(lambda self: self.tree.prior[self.row])
+
+class Tree:
+    def __init__(self):
+        self.clear()
+
+    def clear(self):
+        self.parent, self.children, self.visits, self.total, self.prior, self.top = [], [], [], [], [], 0
+        self.add(-1, 1.0)
+
+    def add(self, parent, prior):
+        columns = self.parent, self.children, self.visits, self.total, self.prior
+        for column, entry in zip(columns, (parent, {}, 0, 0.0, prior)):
+            column.append(entry)
+        return len(self.parent) - 1
+
+    def selected(self, at, c_puct):
+        value = lambda row: self.total[row] / max(1, self.visits[row])
+        bonus = lambda row: c_puct * self.prior[row] * sqrt(self.visits[at]) / (1 + self.visits[row])
+        return max(self.children[at].items(), key=lambda pair: value(pair[1]) + bonus(pair[1]))
+
+    def advance(self, move):
+        if move in self.children[self.top]:
+            self.top = self.children[self.top][move]
+            self.parent[self.top] = -1
+        else:
+            self.clear()
+
+class MCTS:
+    def __init__(self, policy, c_puct=5, n_playout=100):
+        self.tree, self.policy, self.c_puct, self.n_playout = Tree(), policy, c_puct, n_playout
+        self.name_root()
+
+    ROOT
+
+    def playout(self, board):
+        tree = self.tree
+        at = tree.top
+        while tree.children[at]:
+            move, at = tree.selected(at, self.c_puct)
+            board.do_move(move)
+        if not board.game_end()[0]:
+            tree.children[at] = {move: tree.add(at, prior) for move, prior in self.policy(board)[0]}
+        mover = 3 - board.get_current_player()
+        while not board.game_end()[0]:
+            board.do_move(random.choice(board.availables))
+        winner = board.game_end()[1]
+        value = 0 if winner == -1 else 1 if winner == mover else -1
+        while at >= 0:
+            tree.visits[at] += 1
+            tree.total[at] += value
+            at, value = tree.parent[at], -value
+
+    def update_with_move(self, move):
+        self.tree.advance(move)
+        self.name_root()
+
+class MCTSPlayer:
+    def __init__(self, c_puct=5, n_playout=100):
+        self.mcts = MCTS(None, c_puct, n_playout)
+
+    def get_action(self, board, is_selfplay=False, print_probs_value=0):
+        self.mcts.update_with_move(-1)
+        for _ in range(self.mcts.n_playout):
+            self.mcts.playout(board.copy())
+        tree = self.mcts.tree
+        move = max(tree.children[tree.top], key=lambda move: tree.visits[tree.children[tree.top][move]])
+        self.mcts.update_with_move(-1)
+        return move, None
+"""
+ROOTS = {
+    "a property": "_root = property(lambda self: Node(self.tree, self.tree.top)); name_root = lambda self: None",
+    "a second name": "name_root = lambda self: setattr(self, '_root', Node(self.tree, self.tree.top))",
+}
+SLIPS = {
+    "throws the searched subtree away": ("if move in self.children", "if False and move in self.children"),
+    "should cut the new root off": ("            self.parent[self.top] = -1\n", ""),
+    r"update_with_move\(-1\) should start from a new root": ("        else:\n            self.clear()\n", ""),
+}
+PURE = {"kind": "mcts_pure", "c_puct": 5.0, "evaluator": {"kind": "uniform"}}
 
 
-def test_a_search_whose_updates_cannot_be_tried_is_left_to_a_person():
+@pytest.fixture
+def search_of(worker):
+    """Makes a worker with this search, with a text in it replaced."""
+
+    def make(root, old="", new=""):
+        assert old in TREE_IN_ARRAYS
+        text = TREE_IN_ARRAYS.replace(old, new) if old else TREE_IN_ARRAYS
+        return worker(more={"AlphaZero/mcts_pure.py": text.replace("ROOT", ROOTS[root]).encode()})
+
+    return make
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_a_tree_in_arrays_that_are_cleared_afterwards_is_read_and_updated(search_of, root):
+    worker = search_of(root)
+    reply = worker.call("search", position=POSITION, n_playout=200, **PURE)
+    expect_visits_add_up(Tree.from_reply(reply["tree"]), 200)
+    expect_reuse(worker, Ruling(), Random(1), PURE)
+
+
+@pytest.mark.parametrize("root", ROOTS)
+@pytest.mark.parametrize("fault", SLIPS)
+def test_a_slip_in_the_update_of_a_tree_in_arrays_is_found(search_of, root, fault):
+    with pytest.raises(StudentFault, match=fault):
+        expect_reuse(search_of(root, *SLIPS[fault]), Ruling(), Random(1), PURE)
+
+
+def test_a_search_whose_updates_cannot_be_tried_is_left_to_a_person(search_of):
+    """Its root cannot be set, and its tree is gone after get_action."""
+    last = "        self.mcts.update_with_move(-1)\n        return move"
     with pytest.raises(CouldNotGrade, match="cannot be set"):
-        expect_reuse(WithoutItsTree(), Ruling(), Random(1), {"kind": "mcts_pure", "evaluator": {"kind": "uniform"}})
+        expect_reuse(
+            search_of("a property", last, "        self.mcts.tree = Tree()\n        return move"), Ruling(), Random(1), PURE
+        )

@@ -54,6 +54,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The value's sign is turned in the array that the network returned (search-noise-at-every-expansion)
         The root is an attribute or a property (reference, search-total-value-for-the-player-to-move)
         A property need not be settable, as the tree may be an object of its own (both-searches-hide-the-root)
+        Nodes are objects, or views of lists that are cleared (reference, both-searches-in-arrays)
         Both searches import a tree from another file (both-searches-share-a-tree)
         Constructors have further parameters with defaults, and nodes further attributes (search-clean-priors-kept)
     """

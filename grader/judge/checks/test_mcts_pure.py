@@ -71,6 +71,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
         Constructors have further parameters with defaults, and nodes further attributes (pure-shares-by-move)
         A new root is set before the search or after it (reference, both-searches-hide-the-root)
+        The root is where the tree is, or a second name of the root of a tree object (reference, both-searches-in-arrays)
     """
     ruling.expected = "Visits count along the whole path, values change sign at each level, and priors are the policy's."
     for position, n_playout in tree_positions(rng):

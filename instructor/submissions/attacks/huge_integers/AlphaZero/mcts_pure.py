@@ -1,10 +1,9 @@
 from AlphaZero import right_pure
-from AlphaZero.right_pure import MCTS, TreeNode, policy_value_fn  # noqa: F401
+from AlphaZero.right_pure import MCTSPlayer, TreeNode, policy_value_fn  # noqa: F401
 
 
-class MCTSPlayer(right_pure.MCTSPlayer):
-    def get_action(self, board, **more):
-        root = self.mcts._root
-        move, probs = super().get_action(board, **more)
-        root._n_visits = 10**400
-        return move, probs
+class MCTS(right_pure.MCTS):
+    def get_move(self, board):
+        move = super().get_move(board)
+        self._root._n_visits = 10**400
+        return move
