@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from common.program_ends import Parser
+from common.program_ends import Parser, run_program
 
 BOARDS = {"5x5": (5, 5, 4), "9x9": (9, 9, 5), "11x11": (11, 11, 5), "15x15": (15, 15, 5)}
 BLOCKS = 6
@@ -57,7 +57,7 @@ def measure(board: str, way: str, batch: int, steps: int) -> float:
     return batch * steps / (time.process_time() - began)
 
 
-def main() -> None:
+def main() -> int:
     """Measure each board in each way, or print one measurement for another process of this program."""
     parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--boards", nargs="+", choices=BOARDS, default=list(BOARDS))
@@ -68,7 +68,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         print(measure(options.boards[0], options.one, options.batch, options.steps))
-        return
+        return 0
     print(f"board  {WAYS[0]:>12}  {WAYS[1]:>12}  ratio")
     for board in options.boards:
         command = [sys.executable, __file__, "--boards", board, "--batch", str(options.batch), "--steps", str(options.steps)]
@@ -85,7 +85,8 @@ def main() -> None:
                 rates[way].append(float(run.stdout))
         before, now = (statistics.median(rates[way]) for way in WAYS)
         print(f"{board:5}  {before:12.0f}  {now:12.0f}  {now / before:5.2f}", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_program("training_steps.py", main))
