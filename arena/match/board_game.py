@@ -80,6 +80,16 @@ class BoardGame:
         """Return the point (x, y) or PASS that an action of `rules()` denotes."""
         return parse_vertex(self.rules().action_name(action), self.size)
 
+    def opening(self, stones: int, seed: int) -> tuple[Action, ...]:
+        """Return random stones of both colours, black's first, after which the game goes on.
+
+        Raises:
+            UsageError: there is no such opening of so many stones.
+        """
+        import numpy as np  # a match without such openings starts faster
+
+        return tuple(map(self.move, self.rules().draw_opening(stones, np.random.default_rng(seed))))
+
 
 def parse_board(text: str) -> int:
     """Return the size of a square board that the user wrote as `9` or `9x9`.

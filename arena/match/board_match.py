@@ -30,6 +30,14 @@ def add_match_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--komi", type=float, help=f"what white gets in Go (default {USUAL_KOMI})")
     parser.add_argument("--superko", action="store_true", help="in Go, forbid the repetition of any earlier position")
     parser.add_argument("--games", type=int, default=20, help="number of games; colours alternate (default 20)")
+    parser.add_argument(
+        "--opening-stones",
+        type=int,
+        default=0,
+        metavar="N",
+        help="begin with N random stones, and play each opening with both colours, since games between players without "
+        "randomness repeat otherwise (default 0)",
+    )
     parser.add_argument("--seed", type=int, help="random seed of the match (default: drawn and printed)")
     parser.add_argument("--time-limit", type=float, default=5.0, help="seconds per move (default 5)")
     parser.add_argument("--init-limit", type=float, default=10.0, help="seconds to start and prepare a board (default 10)")
@@ -47,7 +55,7 @@ def setup_of(options: argparse.Namespace) -> MatchSetup:
     Raises:
         UsageError: an option is wrong.
     """
-    for name, least in (("games", 1), ("num_workers", 1), ("memory_mib", 16)):
+    for name, least in (("games", 1), ("opening_stones", 0), ("num_workers", 1), ("memory_mib", 16)):
         if (value := getattr(options, name)) < least:
             raise UsageError(f"expected --{name.replace('_', '-')} of at least {least}; got {value}")
     for name in ("time_limit", "init_limit"):
@@ -59,6 +67,8 @@ def setup_of(options: argparse.Namespace) -> MatchSetup:
     size = parse_board(options.board)
     komi = USUAL_KOMI if options.komi is None and options.game == "go" else options.komi
     game = BoardGame(options.game, size, komi, options.superko)
+    if options.opening_stones:
+        game.opening(options.opening_stones, seed=0)  # refuses too many stones
     first, second = (game.player(text) for text in options.players)
     for player in (first, second):
         check_start(player)
@@ -74,6 +84,7 @@ def setup_of(options: argparse.Namespace) -> MatchSetup:
         ),
         size=size,
         game=game,
+        opening_stones=options.opening_stones,
     )
 
 

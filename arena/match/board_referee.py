@@ -2,7 +2,8 @@
 
 Our own rules decide: they check every move, find the end of the game and name the winner. What the players think of the
 position is never read. A player that has no legal move left in NoGo is not asked any more. A player hears its opponent's move
-when it is its turn, and the time for a move covers both commands; so a player that refuses a legal move loses by that.
+when it is its turn, and the time for a move covers both commands; so a player that refuses a legal move loses by that. Of an
+imposed opening, it hears all but that last move at the start.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class _BoardGame:
         self._game: BoardGame = task.game
         self._rules = task.game.rules()
         self._position = self._rules.position()
+        self._imposed = task.imposed
         self.moves: list[Action] = []
         self.spent: list[Spent] = []
         self.engines = []
@@ -61,6 +63,7 @@ class _BoardGame:
         """Play to the end. Whatever happens, the engines are closed."""
         try:
             self._start_engines()
+            self._impose()
             while not self._position.game_end()[0]:
                 seat = self._position.current_player - 1
                 move = self._ask(seat)
@@ -80,6 +83,19 @@ class _BoardGame:
                 engine.start()
             except EngineFailure as failure:
                 raise SeatFault(seat, failure.termination, str(failure)) from failure
+
+    def _impose(self) -> None:
+        """Carry out the opening and tell it to the players; whoever moves next hears the last stone with its first question."""
+        for number, move in enumerate(self._imposed):
+            self._carry_out(number % 2, move)
+            self.spent.append(Spent())
+        to_move = len(self._imposed) % 2
+        for seat, engine in enumerate(self.engines):
+            for number, move in enumerate(self._imposed[:-1] if seat == to_move else self._imposed):
+                try:
+                    engine.play(number % 2, move)
+                except EngineFailure as failure:
+                    raise SeatFault(seat, failure.termination, str(failure), failure.answer) from failure
 
     def _ask(self, seat: int) -> Action | None:
         engine = self.engines[seat]

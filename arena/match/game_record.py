@@ -27,7 +27,7 @@ class GameRecord:
         faulty: the agent that lost by a fault, or None.
         detail: a description of the fault, or of why the game could not be decided; otherwise empty.
         moves: all actions as (x, y), with the swap as (-1, -1), starting with black's first stone.
-        move_s: wall-clock seconds of each action, including one that was a fault.
+        move_s: wall-clock seconds of each action, including one that was a fault; zeros for those that were imposed.
         move_cpu_s: CPU seconds of each action, over all processes of the engine; zeros if the system does not report CPU time.
         withheld_s: for each action, the part of `move_s` in which the engine wanted a core that other programs had.
         names: the names by which the agents introduced themselves.
@@ -39,6 +39,7 @@ class GameRecord:
         repeats: how many earlier attempts at this game could not be decided.
         refused: the beginning of the answer that lost the game, which is not part of `moves`; otherwise empty.
         game: the game of games/ that was played, in which (-1, -1) in `moves` is a pass; None for Gomoku.
+        imposed: how many of the first moves neither player chose.
     """
 
     index: int
@@ -60,6 +61,7 @@ class GameRecord:
     repeats: int = 0
     refused: str = ""
     game: BoardGame | None = None
+    imposed: int = 0
 
     @property
     def is_decided(self) -> bool:
@@ -75,6 +77,8 @@ class GameRecord:
         data = asdict(self)
         if self.game is None:
             del data["game"]
+        if not self.imposed:
+            del data["imposed"]
         return data
 
     @classmethod
@@ -142,6 +146,7 @@ class GameRecord:
             seconds=round(seconds, 3),
             refused=end.refused,
             game=task.game,
+            imposed=len(task.imposed),
         )
 
 

@@ -128,7 +128,7 @@ class MatchResult:
                 seconds
                 for game in self.games
                 for ply, seconds in enumerate(getattr(game, kind))
-                if (ply % 2 == 0) == (game.black == agent)
+                if ply >= game.imposed and (ply % 2 == 0) == (game.black == agent)
             ]
 
         return {
@@ -147,9 +147,9 @@ class MatchResult:
 
 
 def result_for(game: GameRecord, agent: int, setup: MatchSetup) -> GameResult:
-    """Return a game from the point of view of an agent. With imposed openings, games 2 k and 2 k + 1 are a pair."""
+    """Return a game from the point of view of an agent."""
     value = 0.5 if game.winner is None else float(game.winner == agent)
-    pair = game.index // 2 if setup.openings != "free" else None
+    pair = game.index // 2 if setup.in_pairs else None
     return GameResult(value, pair=pair, identity=(game.black, game.moves, game.refused, game.faulty))
 
 

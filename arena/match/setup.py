@@ -30,6 +30,7 @@ class GameTask:
         black_agent: which agent of the match is black.
         free_opening: whether black's first stone may lie anywhere.
         game: the game of games/ to play, by players that speak GTP; None for Gomoku.
+        imposed: the moves with which a game of games/ begins, black's first, and which neither player chooses.
     """
 
     black: EngineSpec
@@ -42,6 +43,7 @@ class GameTask:
     black_agent: int = 0
     free_opening: bool = False
     game: BoardGame | None = None
+    imposed: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class MatchSetup:
         size: rows and columns of the board.
         stop: the rule that may end the match early, as the user typed it; empty for no rule.
         game: the game of games/ that is played; None for Gomoku.
+        opening_stones: games of games/ begin with so many random stones, and games 2 k and 2 k + 1 with the same ones.
     """
 
     agents: tuple[EngineSpec, EngineSpec]
@@ -68,6 +71,12 @@ class MatchSetup:
     size: int = SIZE
     stop: str = ""
     game: BoardGame | None = None
+    opening_stones: int = 0
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether games 2 k and 2 k + 1 are a colour-reversed pair, with the same opening."""
+        return self.openings != "free" or self.opening_stones > 0
 
     def task(self, index: int) -> GameTask:
         """Return the game with this number, which does not depend on earlier games."""
@@ -82,6 +91,7 @@ class MatchSetup:
             opening=self._opening(index // 2),
             size=self.size,
             game=self.game,
+            imposed=self._imposed(index // 2),
         )
 
     def game_seed(self, index: int) -> int:
@@ -96,6 +106,11 @@ class MatchSetup:
         random.Random(f"{self.seed} openings {pair // len(points)}").shuffle(points)
         return points[pair % len(points)]
 
+    def _imposed(self, pair: int) -> tuple[Action, ...]:
+        if self.game is None or not self.opening_stones:
+            return ()
+        return self.game.opening(self.opening_stones, random.Random(f"{self.seed} opening {pair}").randrange(2**32))
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values; each agent is given by the text that names it."""
         data = {
@@ -107,7 +122,11 @@ class MatchSetup:
             "size": self.size,
             "stop": self.stop,
         }
-        return data if self.game is None else {**data, "game": asdict(self.game)}
+        if self.game is not None:
+            data["game"] = asdict(self.game)
+        if self.opening_stones:
+            data["opening_stones"] = self.opening_stones
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MatchSetup:

@@ -69,6 +69,25 @@ def test_a_match_has_the_same_games_with_the_same_seed_and_other_games_with_anot
     assert moves(1) == moves(1) != moves(2)
 
 
+def test_both_games_of_a_pair_begin_with_the_same_random_stones_and_form_one_cluster(nogo):
+    players = (nogo("uct?simulations=50"), nogo("uct?simulations=50"))
+    setup = MatchSetup(players, 4, 3, LIMITS, size=5, game=NOGO, opening_stones=3)
+    result = play_match(setup, ThreadRunner(2))
+    openings = [game.moves[:3] for game in result.games]
+    assert openings[0] == openings[1] != openings[2] == openings[3]
+    for game in result.games:
+        assert replayed(game).game_end()[0] and game.termination == "no_move"  # both players knew all stones
+        assert game.imposed == 3 and game.move_s[:3] == (0, 0, 0) and min(game.move_s[3:]) > 0
+    assert result.statistics(0).clusters <= 2 and sum(result.statistics(0).pairs) == 2
+    assert MatchSetup.from_json(json.loads(json.dumps(setup.to_json()))).task(2) == setup.task(2)
+
+
+def test_a_player_that_refuses_a_stone_of_the_opening_loses():
+    task = GameTask(faulty("refuse_play"), faulty(), LIMITS, seed=1, size=5, game=NOGO, imposed=((0, 0), (1, 1), (2, 2)))
+    game = play_game(task)
+    assert (game.termination, game.winner, game.faulty, len(game.moves)) == ("malformed", 1, 0, 3)
+
+
 def test_two_passes_end_a_game_of_go_and_area_and_komi_decide_it():
     game = played(faulty("pass", 1), faulty("pass", 1), GO)
     assert (game.moves, game.termination, game.winner) == ((PASS, PASS), "score", 1)
