@@ -113,7 +113,7 @@ def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, st
         if not any(matches(path, needs) for path in submission.files):
             named = {path.rpartition("/")[2].casefold() for path, _ in submission.ignored}
             file = f" {part} is a file there, not a folder." if part.casefold() in named else ""
-            found[part] = f"Nothing of {part}/ was found: expected {_words(needs)}; {_seen(submission)}.{file}"
+            found[part] = f"No required file was found in {part}/: expected {_words(needs)}; {_seen(submission)}.{file}"
     return found
 
 

@@ -34,7 +34,7 @@ PYTHON = (
 )
 WORK = {ENGINE: b'#include "AIController.h"\n', **{path: f"# {path}\n".encode() for path in PYTHON}}
 PDF = b"%PDF-1.7 report"
-NOTHING = "Nothing of "
+NOTHING = "No required file was found in "
 RAR, SEVEN = b"Rar!\x1a\x07\x01\x00" + bytes(60), b"7z\xbc\xaf\x27\x1c\x00\x04" + bytes(60)
 
 
@@ -207,8 +207,8 @@ ODD = [
         UNSURE,
         "the submission holds __init__.py, engine.cpp",
     ),
-    Odd("engine_alone.zip", ".zip", ENGINE_ONLY, UNSURE, f"{NOTHING}AlphaZero/ was found"),
-    Odd("python_alone.zip", ".zip", HALF, UNSURE, f"{NOTHING}Minimax/ was found"),
+    Odd("engine_alone.zip", ".zip", ENGINE_ONLY, UNSURE, f"{NOTHING}AlphaZero/"),
+    Odd("python_alone.zip", ".zip", HALF, UNSURE, f"{NOTHING}Minimax/"),
     Odd("report_alone.zip", ".zip", {"report.pdf": PDF}, UNSURE, "the submission holds report.pdf"),
     Odd("handed_out_files.zip", ".zip", HALF | {"Minimax/baseline.cpp": b""}, UNSURE, "Minimax/baseline.cpp (handed out"),
     Odd("folder_that_is_a_file.zip", ".zip", HALF | {"Minimax": b"engine"}, UNSURE, "Minimax is a file there, not a folder."),

@@ -250,7 +250,7 @@ def test_the_table_tells_graded_unsure_and_refused_apart_with_the_reasons(pack, 
     assert code == 2 and err.count("\n") == 1 and sorted(runs) == ["ada", "bob", "dan"]
     assert lines[1].split(maxsplit=5)[:5] == ["ada", "graded", "70", "of", "70"]
     assert lines[2].startswith("bob         could not grade  35 of 70  ")
-    assert "minimax (4 checks): Nothing of Minimax/ was found: expected Minimax/*.cpp" in lines[2]
+    assert "minimax (4 checks): No required file was found in Minimax/: expected Minimax/*.cpp" in lines[2]
     assert lines[3].startswith("cem         refused") and "interrupted upload" in lines[3]
     assert lines[4].startswith("dan         could not grade  0 of 70") and "the submission is empty" in lines[4]
     assert lines[5] == "4 in all: 1 graded, 2 could not grade, 1 refused."

@@ -235,7 +235,7 @@ def test_a_file_that_is_no_archive_is_kept_in_a_zip_and_said(collect, download):
     path = download({"s1.rar": b"Rar!\x1a\x07\x01\x00", "s6.zip": packed("s")})
     assert collect(path) == 1
     note = collect.rows()["s1"]["note"]
-    assert "A single file, s1.rar, was handed in" in note and "Nothing of Minimax/ was found" in note
+    assert "A single file, s1.rar, was handed in" in note and "No required file was found in Minimax/" in note
     with zipfile.ZipFile(collect.out / "submissions" / "s1.zip") as archive:
         assert archive.read("s1.rar").startswith(b"Rar!")
 
@@ -246,7 +246,7 @@ def test_what_cannot_be_graded_is_said_at_once(collect, download):
     assert collect(path) == 1
     rows = collect.rows()
     assert "cannot be graded: " in rows["s1"]["note"] and "is a RAR archive, despite its name" in rows["s1"]["note"]
-    assert "Nothing of AlphaZero/ was found" in rows["s2"]["note"] and "the submission is empty" in rows["s2"]["note"]
+    assert "No required file was found in AlphaZero/" in rows["s2"]["note"] and "the submission is empty" in rows["s2"]["note"]
     assert "cannot be graded: " in rows["2024007"]["note"] and rows["2024007"]["outcome"] == "collected"
     assert "cannot be graded" not in rows["s6"]["note"]
 
@@ -256,7 +256,7 @@ def test_a_lab_is_collected_and_remembered(collect, download):
     for lab in (["--lab", "nogo"], []):
         assert collect(path, *lab) == 1 and "python -m grader grade --lab nogo" in collect.said
         rows = collect.rows()
-        assert rows["s1"]["note"] == "" and "Nothing of NoGo/ was found" in rows["s2"]["note"]
+        assert rows["s1"]["note"] == "" and "No required file was found in NoGo/" in rows["s2"]["note"]
     assert collect(path, "--lab", "go") == 2 and "holds submissions of the lab nogo" in collect.complaint
     collect.out = collect.out.with_name("new")
     assert collect(path, "--lab", "chess") == 2 and "chess" in collect.complaint and not collect.out.exists()

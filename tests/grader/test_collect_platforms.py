@@ -198,7 +198,7 @@ def test_texts_and_links_of_canvas_belong_to_their_student_who_handed_in_no_file
     assert rows["s1"]["outcome"] == rows["s4"]["outcome"] == rows["s2"]["outcome"] == "collected"
     assert "text.html is a text that was entered in Canvas, not a file that can be graded" in rows["s1"]["note"]
     assert "link.html is a link that was entered in Canvas" in rows["s4"]["note"]
-    assert "Nothing of Minimax/ was found" in rows["s1"]["note"] and "Canvas marks it as late" in rows["s1"]["note"]
+    assert "No required file was found in Minimax/" in rows["s1"]["note"] and "Canvas marks it as late" in rows["s1"]["note"]
     assert rows["s2"]["note"] == "text.html was handed in as well and is kept in the same .zip."
     collect.out = collect.out.with_name("texts")
     assert collect(download({"adajralice_101_text.html": b"<p>"}, "folder", "texts")) == 1

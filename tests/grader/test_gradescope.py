@@ -139,7 +139,7 @@ def test_an_empty_submission_waits_for_a_person_and_is_no_zero(container):
     data = container()
     assert scores(data) == [(None, None, None)] * 3
     assert "2 of 2 checks could not be graded" in data["output"] and "not a zero" in data["output"]
-    assert "Nothing of Minimax/ was found" in data["tests"][0]["output"]
+    assert "No required file was found in Minimax/" in data["tests"][0]["output"]
 
 
 def test_a_wrong_engine_fails_its_check_even_where_the_instructor_allows_a_weak_confinement(container):

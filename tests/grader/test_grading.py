@@ -66,7 +66,7 @@ def test_unfilled_stubs_get_nothing_and_one_sentence_each_and_no_engine_is_no_ze
             continue
         status, words = (
             "could_not_grade",
-            "Nothing of Minimax/ was found: expected Minimax/*.cpp or Minimax/*.cc or Minimax/*.cxx or Minimax/*.CPP; the subm",
+            "No required file was found in Minimax/: expected Minimax/*.cpp or Minimax/*.cc or Minimax/*.cxx",
         )
         if check["id"] not in ENGINE_CHECKS:
             status, words = "failed", "Not written yet: AlphaZero/"
@@ -96,7 +96,7 @@ def test_a_part_that_is_missing_is_named_and_no_zero(submission, graded, assignm
     checks, results = graded(submission("half", {**NO_ENGINE, "AlphaZero": None, "Minimax/mine.cpp": engine}), only=some)
     assert checks["mcts_pure.tree"]["status"] == "could_not_grade"
     assert checks["mcts_pure.tree"]["message"].startswith(
-        "Nothing of AlphaZero/ was found: expected AlphaZero/mcts_pure.py or "
+        "No required file was found in AlphaZero/: expected AlphaZero/mcts_pure.py or "
     )
     assert checks["minimax.protocol"]["status"] == "passed"
     program = {i for i, check in checks.items() if check["status"] != "awaiting_marks"}

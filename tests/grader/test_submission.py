@@ -175,13 +175,20 @@ def test_of_two_archives_inside_or_one_beside_code_none_is_opened(pack, read):
         ({"engine.cpp": b"", "mcts_pure.py": b""}, {"AlphaZero", "Minimax"}, "the submission holds engine.cpp, mcts_pure.py"),
         ({ENGINE: b"", "net.py": b""}, {"AlphaZero"}, "the submission holds net.py, Minimax/engine.cpp"),
         ({"AlphaZero/mcts_pure.py": b"", "Minimax": b""}, {"Minimax"}, "the submission holds Minimax, AlphaZero/mcts_pure.py"),
+        (
+            {ENGINE: b"", "AlphaZero/tree.py": b""},
+            {"AlphaZero"},
+            "the submission holds AlphaZero/tree.py, Minimax/engine.cpp",
+        ),
         ({f"d/{i}.txt": b"" for i in range(9)}, {"AlphaZero", "Minimax"}, "the submission holds d/ (9 files)"),
     ],
 )
 def test_a_part_that_is_missing_is_told_with_what_was_seen(pack, read, assignment, members, parts, seen):
     absent = absent_parts(read(pack(".zip", members)), assignment)
     assert absent.keys() == parts
-    assert all(sentence.startswith(f"Nothing of {part}/ was found: expected {part}/") for part, sentence in absent.items())
+    assert all(
+        sentence.startswith(f"No required file was found in {part}/: expected {part}/") for part, sentence in absent.items()
+    )
     assert all(seen in sentence for sentence in absent.values())
 
 
