@@ -81,8 +81,11 @@ def number(value: Any) -> float:
 
 
 def whole(value: Any) -> int:
-    """Return a move as an integer; raise ValueError for a number that is too large for a move on any board."""
-    move = int(value)
+    """Return a move as an integer; raise ValueError for anything else, and for a number too large for a move on any board."""
+    try:
+        move = int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"expected a move, which is one integer; got {str(value)[:50]}") from None
     if abs(move) >= MAX_DIMENSION:
         raise ValueError(f"expected a move; got a number of {move.bit_length()} bits")
     return move

@@ -181,14 +181,22 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
         player.set_player_ind(board.get_current_player())
     before = _stones(board)
     try:
-        move, probs = player.get_action(board, is_selfplay=bool(is_selfplay), print_probs_value=False)  # as Game calls it
+        returned = player.get_action(board, is_selfplay=bool(is_selfplay), print_probs_value=False)  # as Game calls it
     finally:
         if _stones(board) != before:
             raise ValueError("get_action changes the board that it was given, which must stay as it is")
+    try:
+        move, probs = returned
+    except (TypeError, ValueError):
+        raise TypeError(f"get_action must return a move and probabilities; it returned {_what(returned)}") from None
     last = getattr(player.mcts, "_root", None)
     # All visits count if get_action has begun with a new MCTS.
     roots.append((last, visits_of(last) if player.mcts is mcts else 0.0))
     return {"move": whole(move), "probs": plain_probs(probs), "root": searched_root(roots)}
+
+
+def _what(value: Any) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def _stones(board: Any) -> dict[Any, Any]:

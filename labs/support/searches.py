@@ -221,7 +221,7 @@ def _expect_sound_search(
 
 def _expect_probabilities(probs: np.ndarray | None, move: int, legal: Collection[int], actions: int) -> None:
     if probs is None or probs.shape != (actions,):
-        got = "nothing" if probs is None else f"{probs.shape[0]} of them"
+        got = "no numbers" if probs is None else f"{probs.shape[0]} of them"
         raise StudentFault(f"get_action returns the probabilities of all {actions} actions of the board; got {got}.")
     if not np.isfinite(probs).all() or abs(float(probs.sum()) - 1.0) > 1e-3 or (probs < -NO_PROBABILITY).any():
         raise StudentFault("The probabilities that get_action returns must lie in [0, 1] and sum to 1.")

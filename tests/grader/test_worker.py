@@ -158,8 +158,10 @@ WRONG = [  # with {} for the line that it stands on
     ("raise KeyboardInterrupt", "KeyboardInterrupt (AlphaZero/mcts_pure.py, line {})."),
     ("input()", "EOFError: EOF when reading a line (AlphaZero/mcts_pure.py, line {})."),
     ("bytearray(8 << 30)", "MemoryError (AlphaZero/mcts_pure.py, line {})."),
-    ("return 'centre', None", "ValueError: invalid literal for int() with base 10: 'centre'."),
-    ("return None", "TypeError: cannot unpack non-iterable NoneType object."),
+    ("return 'centre', None", "ValueError: expected a move, which is one integer; got centre."),
+    ("return (1, 2), None", "ValueError: expected a move, which is one integer; got (1, 2)."),
+    ("return None", "TypeError: get_action must return a move and probabilities; it returned None."),
+    ("return 4", "TypeError: get_action must return a move and probabilities; it returned a value of type int."),
     ("raise ValueError('a\\x1b[2J\\udc80\\u2028b')", "ValueError: a [2J b (AlphaZero/mcts_pure.py, line {})."),
     (
         "from itertools import nothing",
