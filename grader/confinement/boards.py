@@ -115,15 +115,22 @@ def board_at(position: dict[str, Any], load: LoadModule) -> Any:
         board = Board(width=position["width"], height=position["height"], n_in_row=position["n_in_row"])
         board.init_board(0)
     for step in position["moves"]:
-        board = played(board, step)
+        board = expect_board(played(board, step), step)
     return board
 
 
 def played(board: Any, step: int | list[Any]) -> Any:
-    """Play a move or call a method, and return the board to go on with."""
+    """Play a move or call a method, and return the board to go on with, or None if the method returns nothing."""
     if isinstance(step, list):
         return getattr(board, step[0])(*step[1:])
     board.do_move(step)
+    return board
+
+
+def expect_board(board: Any, step: int | list[Any]) -> Any:
+    """Return what `played` has returned; raise TypeError if it is None, since a method without `return` returns that."""
+    if board is None and isinstance(step, list):
+        raise TypeError(f"{step[0]} must return a board; it returned None")
     return board
 
 
@@ -163,6 +170,9 @@ def _numbers(board: Any, name: str) -> np.ndarray:
 
 
 def _listed(value: Any) -> Any:
+    """Return nested sequences as lists of numbers; an array with one entry is a number, and a larger one a sequence."""
+    if isinstance(value, np.ndarray) and value.size != 1:
+        return value.tolist()
     return [_listed(item) for item in value] if isinstance(value, (list, tuple, set, range)) else number(value)
 
 
@@ -187,7 +197,7 @@ def follow(
     found = []
     original = board_at(position, load=load) if on_copies else None
     for line in lines:
-        board = board_at(position, load=load) if original is None else original.copy()
+        board = board_at(position, load=load) if original is None else expect_board(original.copy(), ["copy"])
         seen, fault = list[dict[str, np.ndarray]](), ""
         seen.append(watched(board, watch))
         for step in line:
@@ -198,7 +208,7 @@ def follow(
             except Exception as error:
                 fault = f"{type(error).__name__}: {error}"[:300]
                 break
-            seen.append(watched(board, watch))
+            seen.append(watched(expect_board(board, step), watch))
         found.append({"seen": seen, "fault": fault})
     return found
 
@@ -243,7 +253,7 @@ def copies(
         What each board shows by stages. "copy after 2" shows a copy after two steps, beside "original after 2".
     """
     board, second, alone, fifth = (board_at(position, load=load) for _ in range(4))
-    twin, third, fresh = (played(each, list(call)) for each in (board, second, fifth))
+    twin, third, fresh = (expect_board(played(each, list(call)), list(call)) for each in (board, second, fifth))
     found = {"original": watched(board, watch), "copy": watched(twin, watch)}
     for count, step in enumerate(steps, 1):
         for name, each in (("original", second), ("copy", twin)):

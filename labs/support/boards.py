@@ -200,12 +200,18 @@ def walks(
 
 
 def _fault_at_the_start(worker: Worker, position: LabPosition) -> str:
-    """Return why a game cannot even begin on the student's board, as a sentence; empty if it can."""
+    """Return why `init_board` cannot begin a game on the student's board, as a sentence; empty if it can.
+
+    Raises:
+        StudentFault: `init_board` is not written yet, or not even a new board can be made.
+    """
     try:
         worker.call("follow", position=position.before(0), lines=[], watch=[], on_copies=True)
     except StudentFault as fault:
         if str(fault).startswith(NOT_WRITTEN):
             raise
+        new = replace(position, start_player=0).before(0)
+        worker.call("follow", position=new, lines=[], watch=[], on_copies=True)
         return f"{position.after(0)}, init_board({position.start_player}) fails: {fault}"
     return ""
 

@@ -8,7 +8,7 @@ import pytest
 from grader.confinement.boards import copies, follow, refusals, watched
 from grader.confinement.worker import act
 from grader.errors import StudentFault
-from labs.support.boards import LabPosition, expect_refusal, stones_in, walked
+from labs.support.boards import LabPosition, Tally, expect_refusal, stones_in, walked, walks
 from labs.support.searches import _expect_probabilities
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
@@ -114,6 +114,20 @@ def test_a_method_that_returns_a_copy_is_told_from_one_that_returns_the_board_it
     assert seen["alone"] == [0, 1] and (seen["original moved"] == [1]) == itself
 
 
+class Forgetting(Line):
+    def copy(self):
+        self.twin = list(self.availables)
+
+
+def test_a_copy_that_is_not_returned_is_named():
+    with pytest.raises(TypeError, match="copy must return a board; it returned None"):
+        copies(loading(Forgetting), POSITION, steps=[0], others=[2], watch=["availables"])
+    with pytest.raises(TypeError, match="copy must return a board; it returned None"):
+        follow(loading(Forgetting), POSITION, [[0]], ["availables"], on_copies=True)
+    with pytest.raises(TypeError, match="copy must return a board; it returned None"):
+        follow(loading(Forgetting), POSITION, [[["copy"]]], ["availables"])
+
+
 @pytest.mark.parametrize(
     ("moves", "says"),
     [
@@ -135,6 +149,29 @@ def test_an_entry_of_0_says_the_same_as_none():
     values = watched(Trying(), ["states", "captures"])
     assert values["states"].tolist() == [[2, 1]] and values["captures"].tolist() == [[2, 3]]
     assert stones_in(values) == {2: 1} and stones_in(watched(SimpleNamespace(states={0: 0}), ["states"])) == {}
+
+
+def test_planes_may_be_a_list_of_arrays():
+    planes = list(np.arange(24.0).reshape(2, 3, 4))
+    values = watched(
+        SimpleNamespace(current_state=lambda: planes, availables=[np.array([5]), np.int64(7)]), ["current_state", "availables"]
+    )
+    assert np.array_equal(values["current_state"], planes) and values["availables"].tolist() == [5, 7]
+
+
+@pytest.mark.parametrize(
+    ("makes_a_board", "says"),
+    [(True, r"where player 2 begins, init_board\(1\) fails: no Board"), (False, "^no Board$")],
+)
+def test_init_board_is_named_only_if_a_board_can_be_made(makes_a_board, says):
+    def call(*_, position, **__):
+        if position["start_player"] or not makes_a_board:
+            raise StudentFault("no Board")
+
+    position = LabPosition("made.Line", {"width": 3, "height": 1}, (1,), start_player=1)
+    tally = Tally({"games that player 2 begins": 1})
+    with pytest.raises(StudentFault, match=says):
+        list(walks(SimpleNamespace(call=call), lambda: (position, {}), 1, tally))
 
 
 @pytest.mark.parametrize(("left", "changes"), [(0, False), (2, True)])
@@ -165,3 +202,8 @@ def test_what_rounding_leaves_at_an_illegal_action_is_no_probability():
     _expect_probabilities(np.array([1 - 1e-10, 1e-10]), 0, [0], 2)
     with pytest.raises(StudentFault, match=r"a probability to illegal actions: \[1\]"):
         _expect_probabilities(np.array([0.99, 0.01]), 0, [0], 2)
+
+
+def test_probabilities_that_are_no_numbers_are_not_called_nothing():
+    with pytest.raises(StudentFault, match="got no numbers"):
+        _expect_probabilities(None, 0, [0], 2)
