@@ -20,6 +20,8 @@ HANDED_OUT_ASSERTION = re.compile(r"assert \(?(actin_fc|action_fc|evaluation_fc)
 def describe(error: BaseException, workspace: Path, submitted: Sequence[str] = SUBMITTED) -> dict[str, Any]:
     """Return an exception as plain text: its class, its message and the line of the submission where it arose.
 
+    Paths are relative to the workspace, so that a message is the same on every machine.
+
     `ours` means that the submission is not to blame.
     """
     place = ""
@@ -27,7 +29,7 @@ def describe(error: BaseException, workspace: Path, submitted: Sequence[str] = S
         file = Path(frame.filename)
         if file.is_relative_to(workspace):
             place = f"{file.relative_to(workspace).as_posix()}, line {frame.lineno}"
-    message = str(error)
+    message = str(error).replace(f"{workspace}/", "")
     if isinstance(error, SyntaxError) and error.filename:
         file = Path(error.filename)
         inside = file.relative_to(workspace).as_posix() if file.is_relative_to(workspace) else file.name

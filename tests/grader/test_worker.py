@@ -168,6 +168,11 @@ WRONG = [  # with {} for the line that it stands on
         "ImportError: cannot import name 'nothing' from 'itertools' (unknown location) "
         f"(AlphaZero/mcts_pure.py, line {{}}, {READER}).",
     ),
+    (
+        "from AlphaZero import nothing",
+        "ImportError: cannot import name 'nothing' from 'AlphaZero' (AlphaZero/__init__.py) "
+        f"(AlphaZero/mcts_pure.py, line {{}}, {READER}).",
+    ),
     ("import AlphaZero.network", "AlphaZero/network.py is missing from the submission."),
 ]
 
