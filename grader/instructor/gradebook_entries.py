@@ -185,8 +185,8 @@ def read_roster(path: Path) -> tuple[Student, ...]:
 
     Raises:
         UsageError: the file cannot be read, lacks the column id, misspells a column, has a line with more cells than columns
-            or an unbalanced quote, lists a student, submission or number twice, or has an unusable id, name or number, or another
-            word than `yes` for `dropped`.
+            or an unbalanced quote, lists a student, submission or number twice, or has an unusable id, name or number, or
+            another word than `yes` for `dropped`.
     """
     header, lines = read_table(path, "a roster")
     for name in header:
@@ -243,8 +243,8 @@ def _student(fields: dict[str, str], where: str) -> Student:
             raise UsageError(f"{where}: expected a whole number or nothing in the column {column}; got {number!r}")
     if AS_A_NUMBER.fullmatch(student_id):
         raise UsageError(
-            f"{where}: expected the student's id; got {student_id!r}, as a spreadsheet writes a number: export the roster again "
-            "and give the column id the format text"
+            f"{where}: expected the student's id; got {student_id!r}, as a spreadsheet writes a number: export the roster "
+            "again and give the column id the format text"
         )
     return Student(student_id, fields.get("submission") or student_id, names, **numbers, dropped=bool(dropped))
 

@@ -76,7 +76,8 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     """Write folders and page.
 
     Returns:
-        0 if everybody's marks are final, 1 if some are not or are outdated or a result belongs to nobody, 2 if a result cannot be used.
+        0 if everybody's marks are final, 1 if some are not final or outdated or a result belongs to nobody, 2 if a result
+        cannot be used.
 
     Raises:
         UsageError: the marks, the roster or the results cannot be read, or the output cannot be written.
