@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from grader.pipeline.run_folder import REFUSAL_FILE
 
 ROSTER = ("id", "submission", "first_name", "last_name", "email", "canvas_id", "moodle_id", "dropped")
 HAS_DROPPED = "yes"
+AS_A_NUMBER = re.compile(r"[0-9]+([.,][0-9]+)?E\+[0-9]+|[0-9]+[.,]0+", re.IGNORECASE)
+"""What spreadsheets make of a long id, such as 2.026E+11, and data frames of ids in a column with gaps, such as 2026001.0."""
 COMMENT_LIMIT, COMMENT_WIDTH = 2000, 100
 NOTHING_TO_SAY = "As expected."  # the message of most checks that passed; a comment on each would bury the others
 
@@ -182,8 +185,8 @@ def read_roster(path: Path) -> tuple[Student, ...]:
 
     Raises:
         UsageError: the file cannot be read, lacks the column id, misspells a column, has a line with more cells than columns
-            or an unbalanced quote, lists a student, submission or number twice, or has an unusable id or name, or another word
-            than `yes` for `dropped`.
+            or an unbalanced quote, lists a student, submission or number twice, or has an unusable id, name or number, or
+            another word than `yes` for `dropped`.
     """
     header, lines = read_table(path, "a roster")
     for name in header:
@@ -235,6 +238,14 @@ def _student(fields: dict[str, str], where: str) -> Student:
     if (dropped := fields.get("dropped", "")) not in ("", HAS_DROPPED):
         raise UsageError(f"{where}: expected {HAS_DROPPED} or nothing in the column dropped; got {dropped!r}")
     numbers = {key: fields.get(key, "") for key in ("canvas_id", "moodle_id")}
+    for column, number in numbers.items():
+        if number and not (number.isascii() and number.isdigit()):
+            raise UsageError(f"{where}: expected a whole number or nothing in the column {column}; got {number!r}")
+    if AS_A_NUMBER.fullmatch(student_id):
+        raise UsageError(
+            f"{where}: expected the student's id; got {student_id!r}, as a spreadsheet writes a number: export the roster "
+            "again and give the column id the format text"
+        )
     return Student(student_id, fields.get("submission") or student_id, names, **numbers, dropped=bool(dropped))
 
 

@@ -30,6 +30,7 @@ MAX_REPORTS_BYTES = 64 << 20
 MAX_REPORTS = 200
 SHOWN_NAMES, SHOWN_CHARACTERS = 6, 100  # when a message lists what a submission holds
 UNWANTED = "not collected by the assignment"
+RECORD_OF_COLLECTION = "collection.json"  # in the folder that `collect` writes
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,14 @@ def different_names(paths: Sequence[Path]) -> list[str]:
 
 
 def require_submissions(paths: Sequence[Path]) -> None:
-    """Raise a UsageError if nothing is at one of the paths, or if the only one is a folder of archives, so a whole class."""
+    """Raise a UsageError if nothing is at one of the paths, or if the only one is a whole class: a collection, or a folder of
+    archives.
+    """
     if absent := [str(path) for path in paths if not os.path.lexists(path)]:
         raise UsageError(f"expected a folder or an archive at {' and '.join(absent)}; nothing is there")
     if len(paths) == 1 and paths[0].is_dir():
+        if (paths[0] / RECORD_OF_COLLECTION).is_file():
+            raise UsageError(f"expected submissions; {paths[0]} is the folder of a collection: give {paths[0]}/submissions/*")
         entries = list(paths[0].iterdir())
         archives = [entry for entry in entries if is_archive(entry.name)]
         if len(archives) > 1 and not any(entry.is_dir() for entry in entries):

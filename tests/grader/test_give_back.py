@@ -87,18 +87,33 @@ def test_a_folder_holds_nothing_of_another_student_and_no_seed(a_class):
         assert f"{900000 + place}" not in text and str(a_class.results) not in text
 
 
+def test_marks_with_other_program_points_than_the_results_are_named(a_class, assignment, capsys):
+    values = {"report": 15, "code_review": 8}
+    cells = [
+        ({"network.load": 1}, "as graded"),
+        ({"network.load": 0}, "before a regrade"),
+        ({"network.load": 0, "overrides": "network.load 0 instead of 1, because copied; see the file (M)"}, "corrected"),
+        ({"network.load": ""}, "not in the table"),
+    ]
+    rows = [(i, *PEOPLE[i], values | own) for i, (own, _) in zip(PEOPLE, cells, strict=True)]
+    write_marks(a_class.marks, assignment, rows)
+    assert a_class() == 1
+    said = capsys.readouterr().err
+    assert said == "The marks have other program points than the results, so give marks again first: s4712\n"
+
+
 def test_the_pages_of_a_student_name_points_corrections_and_the_engine_of_the_class_page(a_class, assignment):
     values = {"report": 15, "late_minutes": 90, "penalty": 5, "total": 61.5}
     values["overrides"] = (
         "report 15 instead of 12, because a figure counted twice; it does (M); late_minutes 90 instead of 95, because"
     )
     values["comments"] = "code_review: too long; report.engine: clear"
-    values |= {"minimax.win_rate": 22, "code_review": "", "note": "<script>alert(1)</script>"}
+    values |= {"minimax.win_rate": 20, "code_review": "", "note": "<script>alert(1)</script>"}
     write_marks(a_class.marks, assignment, [("s4714", *PEOPLE["s4714"], values), *a_class.rows[:3]])
     assert a_class() == 0
     source = (a_class.out / "s4714" / "marks.html").read_text()
     page = Page(source)
-    assert "61.5 total" in page.text and "Win rate against the baseline 22 of 30" in page.text
+    assert "61.5 total" in page.text and "Win rate against the baseline 20 of 30" in page.text
     assert "Minutes late 90" in page.text and "Code review –" in page.text
     assert "“Report”: 15 instead of 12, because a figure counted twice; it does (M); “Minutes late”: 90 instead of" in page.text
     assert "“Code review”: too long; “Engine”: clear" in page.text

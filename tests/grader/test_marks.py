@@ -293,7 +293,7 @@ def test_an_override_counts_and_enters_the_journal_once_with_its_change_and_its_
     override((*carol[:2], 26, *carol[3:]), waived)
     capsys.readouterr()
     override((*carol[:2], 26, *carol[3:]))
-    withdrawn = "journal.jsonl: overrides withdrawn, because this call does not give them: bob late_minutes\n"
+    withdrawn = "journal.jsonl: overrides withdrawn, because this call does not apply them: bob late_minutes\n"
     assert withdrawn in capsys.readouterr().out
     override(carol)
     assert "journal.jsonl: overrides changed: carol minimax.win_rate\n" in capsys.readouterr().out
@@ -338,6 +338,18 @@ def test_an_override_of_a_part_or_a_mark_replaces_what_it_is_made_of(school, wri
     school(*school.usual, "--overrides", write("o.csv", OVERRIDES, [("alice", "report.engine", 4, "why", "X")]))
     assert "report is given as a whole, so report.engine cannot be overridden" in marks(school)["alice"]["note"]
     assert marks(school)["alice"]["total"] == "incomplete"
+
+
+def test_an_override_that_the_override_of_its_part_leaves_without_effect_is_named(school, write):
+    rows = [
+        ("alice", "part_1", 20, "Oral examination", "X"),
+        ("alice", "minimax.win_rate", 0, "Copied", "X"),
+        ("alice", "network.load", 0, "Copied", "X"),
+    ]
+    school(*school.usual, "--overrides", write("o.csv", OVERRIDES, rows))
+    alice = marks(school)["alice"]
+    assert alice["note"] == "part_1 is overridden, so the overrides of minimax.win_rate change no total"
+    assert (alice["part_1"], alice["part_2"], alice["final"]) == ("20", "34", "yes")
 
 
 def test_a_missing_student_keeps_the_items_that_a_person_gave_and_gets_0_for_the_others(school, write, capsys):

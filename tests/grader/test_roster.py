@@ -57,6 +57,30 @@ def test_a_misspelt_column_of_a_roster_is_refused_with_the_name_that_is_meant(tm
         read_roster(path)
 
 
+@pytest.mark.parametrize("written", ["2.026E+11", "2,026e+11", "2026001.0", "2026001,00"])
+def test_an_id_that_a_spreadsheet_wrote_as_a_number_is_refused(tmp_path, written):
+    path = tmp_path / "roster.csv"
+    path.write_text(f"id;last_name\n{written};Ada\n")
+    with pytest.raises(UsageError, match=re.escape(f"line 2: expected the student's id; got {written!r}, as a spreadsheet")):
+        read_roster(path)
+
+
+@pytest.mark.parametrize("student", ["12e5", "3E+", "a.0", "7.10", "2026-00"])
+def test_an_id_that_only_resembles_such_a_number_is_accepted(tmp_path, student):
+    path = tmp_path / "roster.csv"
+    path.write_text(f"id\n{student}\n")
+    assert [one.id for one in read_roster(path)] == [student]
+
+
+@pytest.mark.parametrize("column", ["canvas_id", "moodle_id"])
+@pytest.mark.parametrize("written", ["70014.0", "7.0014E+04", "'70014", "Participant 70014"])
+def test_a_number_of_a_platform_that_is_not_whole_is_refused(tmp_path, column, written):
+    path = tmp_path / "roster.csv"
+    path.write_text(f"id,{column}\ns1,{written}\n")
+    with pytest.raises(UsageError, match=re.escape(f"line 2: expected a whole number or nothing in the column {column}")):
+        read_roster(path)
+
+
 def test_a_roster_may_have_columns_that_are_not_used(tmp_path):
     path = tmp_path / "roster.csv"
     path.write_text("id,Section,Submission ID,canvas_id,Canvas ID\ns1,A,17,4,5\n")

@@ -37,6 +37,9 @@ def test_a_path_with_nothing_and_a_folder_that_holds_a_class_are_no_submissions(
     with pytest.raises(UsageError, match=r"is a folder of 2 archives: give .*/class/\*"):
         require_submissions([folder])
     require_submissions([folder, tmp_path])  # of several paths, each stands for itself
+    (tmp_path / "collection.json").touch()
+    with pytest.raises(UsageError, match=r"is the folder of a collection: give .*/submissions/\*"):
+        require_submissions([tmp_path])
 
 
 def test_the_digest_tells_other_work_apart(pack, read):

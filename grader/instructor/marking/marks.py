@@ -220,7 +220,7 @@ def _write(options: MarksOptions, lines: Sequence[StudentMarks], items: Items, a
     write_whole(options.out / CANVAS, canvas_table(lines, items, title))
     write_whole(options.out / MOODLE, moodle_table(lines, items))
     added = update_journal(options.out / JOURNAL, {line.student.id: line.standing.changes for line in lines})
-    for event, why in ((APPLIED, ""), (CHANGED, ""), (WITHDRAWN, ", because this call does not give them")):
+    for event, why in ((APPLIED, ""), (CHANGED, ""), (WITHDRAWN, ", because this call does not apply them")):
         if concerned := [f"{line.id} {line.item}" for line in added if line.event == event]:
             print(on_screen(f"{options.out / JOURNAL}: overrides {event}{why}: {', '.join(concerned)}"))
 

@@ -267,6 +267,10 @@ def _apply_overrides(standing: Standing, sources: Sources, items: Items) -> None
         else:
             before = _replace_points(standing, item, override.points, items)
         standing.changes.append(Change(item, override.points, before, override.reason, override.by))
+    for part in items.scheme.parts:
+        names = [name for unit in items.scheme.counted_by(part) for name in (unit.id, *items.rubric.get(unit.id, ()))]
+        if part.id in sources.overrides and (without_effect := [name for name in names if name in sources.overrides]):
+            standing.remarks.append(f"{part.id} is overridden, so the overrides of {', '.join(without_effect)} change no total")
     late = items.scheme.late
     if late and standing.late_minutes and late.days(standing.late_minutes) > late.latest_days:
         standing.remarks.append(f"more than {late.latest_days} days late, so the total is 0")

@@ -13,6 +13,7 @@ from grader.instructor.collecting.record import Record, read_record, require_lab
 from grader.instructor.gradebook_entries import on_dropped
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import SCHEME, SCHEMES, load_scheme
+from grader.instructor.marking.totals import PLACES
 from grader.instructor.notebook import load_rubric
 from grader.instructor.returning.anonymous import Anonymiser
 from grader.instructor.returning.class_page import render_class_page
@@ -32,11 +33,11 @@ from grader.instructor.returning.folders import (
     write_changed,
 )
 from grader.instructor.returning.ladder import LadderOrder, LadderTable, play_ladder
-from grader.instructor.returning.marks_table import MarksRow, read_marks
+from grader.instructor.returning.marks_table import MarksRow, as_number, read_marks
 from grader.instructor.returning.uploads import upload_archives
 from grader.pipeline.grading import require_strong
 from grader.pipeline.listeners import Announce
-from grader.pipeline.results import SUBMISSION
+from grader.pipeline.results import COULD_NOT_GRADE, SUBMISSION, Results
 from grader.screen import complain
 
 LADDER_PROFILE = "quick"  # whose time limits the games of the ladder have
@@ -75,7 +76,8 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     """Write folders and page.
 
     Returns:
-        0 if everybody's marks are final, 1 if some are not or a result belongs to nobody, 2 if a result cannot be used.
+        0 if everybody's marks are final, 1 if some are not final or outdated or a result belongs to nobody, 2 if a result
+        cannot be used.
 
     Raises:
         UsageError: the marks, the roster or the results cannot be read, or the output cannot be written.
@@ -196,7 +198,7 @@ def _ladder(
 
 
 def _report_gaps(rows: Sequence[MarksRow], found: ClassResults, announce: Announce) -> int:
-    """Name the students without a result and those whose marks are not final; return the exit code."""
+    """Name the students without a result and those whose marks are not final or outdated; return the exit code."""
     ids = {row.id for row in rows}
     if refused := sorted(ids & set(found.refused)):
         announce(f"Refused submissions, so no report: {', '.join(refused)}.")
@@ -205,7 +207,22 @@ def _report_gaps(rows: Sequence[MarksRow], found: ClassResults, announce: Announ
     open_ones = [row.id for row in rows if not row.is_final]
     if open_ones:
         complain(f"The marks are not final, and their pages say so: {', '.join(open_ones)}")
+    outdated = [row.id for row in rows if row.id in found.by_student and _is_outdated(row, found.by_student[row.id].results)]
+    if outdated:
+        complain(f"The marks have other program points than the results, so give marks again first: {', '.join(outdated)}")
     nobody = sorted({*found.by_student, *found.refused} - ids)
     if nobody:
         complain(f"The marks have no line for these results, which are left out: {', '.join(nobody)}")
-    return int(bool(open_ones or nobody))
+    return int(bool(open_ones or outdated or nobody))
+
+
+def _is_outdated(row: MarksRow, results: Results) -> bool:
+    """Return whether the marks were totalled from other program points, as before a regrade."""
+    cells = dict(row.items)
+    for verdict in results.program:
+        marked = as_number(cells.get(verdict.id, ""))
+        if verdict.status == COULD_NOT_GRADE or row.is_corrected(verdict.id) or marked is None:
+            continue
+        if abs(marked - verdict.points) > float(PLACES):
+            return True
+    return False

@@ -41,6 +41,10 @@ class MarksRow:
         """Whether nothing has to be done before the total counts."""
         return as_number(self.remarks["total"]) is not None and self.remarks[FINAL] != NO
 
+    def is_corrected(self, item: str) -> bool:
+        """Return whether a person's decision replaced the points of an item."""
+        return bool(re.search(rf"(^|; ){re.escape(item)} ", self.remarks["overrides"]))
+
     def has(self, mark: str, details: Sequence[str]) -> bool:
         """Return whether the table has a column for a mark, as a whole or for one of its items."""
         return any(column in (mark, *details) for column, _ in self.items)
