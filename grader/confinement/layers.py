@@ -13,8 +13,19 @@ import numpy as np
 MAX_LAYERS = 200
 
 
+def summary(output: Any) -> tuple[float, float, float]:
+    """Return the mean and the standard deviation of a tensor's numbers, and a number that depends on their order.
+
+    The last one tells a layer's output from the same output turned round or mirrored. It is a sum with weights of either sign,
+    scaled so that it is about as large as the numbers themselves.
+    """
+    values = output.detach().double().cpu().numpy().reshape(-1)
+    order = float(values @ np.cos(np.arange(values.size))) / math.sqrt(values.size)
+    return float(values.mean()), float(values.std()), order
+
+
 def layer_outputs(torch: Any, model: Any, states: np.ndarray) -> list[list[Any]]:
-    """Run `forward` in eval mode and return [name, shape, mean, standard deviation] of each named layer, in order of use.
+    """Run `forward` in eval mode and return [name, shape, *summary] of each named layer, in order of use.
 
     If `forward` fails, the layers before the failure are returned.
 
@@ -27,11 +38,10 @@ def layer_outputs(torch: Any, model: Any, states: np.ndarray) -> list[list[Any]]
 
     def note(name: str) -> Any:
         def hook(module: Any, arguments: Any, output: Any) -> None:
-            if isinstance(output, torch.Tensor) and len(seen) < MAX_LAYERS:
-                values = output.detach().double()
-                spread, mean = values.std(correction=0).item(), values.mean().item()
-                if math.isfinite(spread) and math.isfinite(mean):
-                    seen.append([name, [int(size) for size in output.shape], mean, spread])
+            if not isinstance(output, torch.Tensor) or len(seen) == MAX_LAYERS:
+                return
+            if output.numel() and output.isfinite().all():
+                seen.append([name, [int(size) for size in output.shape], *summary(output)])
 
         return hook
 

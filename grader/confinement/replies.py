@@ -111,7 +111,7 @@ REPLIES: dict[str, Layout] = {
     "net_create": NOTHING,
     "net_forward": HEADS,
     "net_forward_changed": MapOf(HEADS),
-    "net_layers": ListOf(Row((TEXT, ListOf(WHOLE), NUMBER, NUMBER))),
+    "net_layers": ListOf(Row((TEXT, ListOf(WHOLE), NUMBER, NUMBER, NUMBER))),
     "net_policy_value": HEADS,
     "net_policy_value_fn": EVALUATION,
     "net_random_symmetries": ListOf(EVALUATION),

@@ -73,8 +73,18 @@ def test_a_layer_with_other_numbers_is_named_with_the_one_before_it(make_model, 
 
 def test_an_input_in_another_order_is_seen_at_the_layer_that_reads_it(make_model, case):
     model = make_model()
-    model.bn_1.register_forward_hook(lambda module, arguments, output: output.flip(2))
+    model.dense_layer_1.register_forward_pre_hook(lambda module, arguments: arguments[0].flip(1))
     assert "differs is dense_layer_1:" in sentence(model, case)
+
+
+def test_states_that_are_turned_round_first_show_at_the_first_layer(make_model, case):
+    model = make_model()
+    model.register_forward_pre_hook(lambda module, arguments: arguments[0].flip(2))
+    assert sentence(model, case) == (
+        "The first layer whose output differs is conv2d_1: mean and spread are right, but its entries are not, or they are in "
+        "another order; expected channels, rows and columns in the order of the states, rows from the top. Look at it and at "
+        "its input."
+    )
 
 
 def test_a_model_that_fails_at_once_or_gives_infinities_says_nothing(make_model, case):

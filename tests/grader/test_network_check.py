@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grader.errors import StudentFault
-from grader.judge.checks.test_network import LEAST_LOG, _expect_close
+from grader.judge.checks.test_network import LEAST_LOG, _expect_close, _train_mode
 from grader.judge.support.board_position import BoardPosition
 
 LOG_PROBS = np.log(np.array([[0.9, 0.1 - 2e-4, 2e-4, 1e-9, 1e-30], [0.5, 0.25, 0.15, 0.1, 1e-12]]))
@@ -58,3 +58,18 @@ def test_outputs_that_differ_are_drawn_on_the_position_that_differs_most():
     expected, got = drawn
     assert expected["moves"] == got["moves"] == [2] and expected["caption"].startswith("Expected: the probability")
     assert dict(expected["shares"])[0] == 0.5 and dict(got["shares"])[0] == 0.25
+
+
+@pytest.mark.parametrize(("train_mode", "said"), [(True, "as if batch norm were in train mode"), (False, "")])
+def test_train_mode_is_named_if_the_value_of_a_state_depends_on_the_batch(train_mode, said):
+    states = np.random.default_rng(1).normal(size=(8, 9, 3, 3))
+
+    class Worker:
+        def call(self, operation, states):
+            assert operation == "net_policy_value"
+            values = states.mean(axis=(1, 2, 3))
+            softmax_over_the_batch = np.exp(states[:, 0]) / np.exp(states[:, 0]).sum(axis=0)
+            return softmax_over_the_batch.reshape(-1, 9), (values - values.mean() * train_mode).reshape(-1, 1)
+
+    sentence = _train_mode(Worker(), states)
+    assert said in sentence and bool(said) == bool(sentence)

@@ -93,9 +93,10 @@ def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> N
         }
         if not without_effect:
             return
-    raise StudentFault(
-        f"These entries of the state_dict have no effect on the outputs of forward: {', '.join(sorted(without_effect))}."
-    )
+    told = f"These entries of the state_dict have no effect on the outputs of forward: {', '.join(sorted(without_effect))}."
+    if without_effect.issuperset(key for key in case.changed if "running_" in key):
+        told += " In eval mode, batch norm should use its running statistics, not those of the batch."
+    raise StudentFault(told)
 
 
 def _steady_heads(worker: Worker, states: np.ndarray) -> np.ndarray:
@@ -164,14 +165,29 @@ def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) ->
     worst = 0.0
     for family, draw in OUTPUTS.items():
         case, answers = oracle.ask(family, draw, rng)
-        worker.call("net_create", width=case.width, height=case.height, block=case.block, weights=case.weights)
+        network: dict[str, Any] = {"width": case.width, "height": case.height, "block": case.block, "weights": case.weights}
+        worker.call("net_create", **network)
         try:
             worst = max(worst, _expect_same_outputs(worker, case, answers))
         except StudentFault as fault:
+            mode = _train_mode(worker, case.states)
+            worker.call("net_create", **network)  # in train mode batch norm's statistics have changed
             size = case.width, case.height, case.block
             layer = first_difference(worker, case.states, size, answers.get(LAYERS))
-            raise StudentFault(f"{fault} {layer}".rstrip()) from fault
+            raise StudentFault(" ".join(filter(None, (str(fault), mode, layer)))) from fault
     ruling.seen = f"Largest difference {worst:.1e}."
+
+
+def _train_mode(worker: Worker, states: np.ndarray) -> str:
+    """Return a sentence if the value of a state depends on the other states, as batch norm makes it in train mode, or ""."""
+    try:
+        (_, together), (_, alone) = (worker.call("net_policy_value", states=part) for part in (states, states[:1]))
+    except StudentFault:
+        return ""
+    first = np.atleast_1d(together)[:1]
+    if first.shape != alone.shape or np.allclose(first, alone, atol=OUTPUT_TOLERANCE):
+        return ""
+    return "The value of a state depends on the other states of the batch, as if batch norm were in train mode."
 
 
 def _expect_same_outputs(worker: Worker, case: OutputsCase, answers: Answers) -> float:
@@ -187,7 +203,7 @@ def _expect_same_outputs(worker: Worker, case: OutputsCase, answers: Answers) ->
     seen_policy, seen_value = worker.call("net_policy_value", states=states)
     worst = max(
         worst,
-        close(seen_policy, np.exp(log_probs), f"policy_value's probabilities {where}"),
+        close(seen_policy, np.exp(log_probs), f"policy_value's policy {where}"),
         close(seen_value, value, f"policy_value's value {where}"),
     )
     # In eval mode the output for a state must not depend on the other states.

@@ -224,7 +224,7 @@ def test_learning_rate(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     if still > 0.01 * short or not 8 < ratio < 12:
         raise StudentFault(
             f"The learning rate given to train_step is not the one used: the weights moved by {still:.2g} at lr 0, "
-            f"{short:.3g} at 1e-4 and {long:.3g} at 1e-3."
+            f"{short:.3g} at 1e-4 and {long:.3g} at 1e-3.{_left_out(batch, *moved[::2])}"
         )
     batch.with_other_targets().step(worker, lr=1e-3)
     alike = _share_moved_by(1e-3, batch, moved[-1], worker.call("net_weights"))
@@ -241,6 +241,19 @@ def test_learning_rate(worker: Worker, ruling: Ruling, batch: Batch) -> None:
             f"In a second step, with other targets, {alike:.0%} of the weights moved by exactly lr, as only Adam's first step "
             "moves them. It looks as if train_step makes a new optimiser in every call, so that the moments are lost.",
         )
+
+
+def _left_out(batch: Batch, after_lr_0: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> str:
+    """Return a sentence if some parameters still move at lr 0, and others only in the step at another lr, or ""."""
+    at_lr_0, at_another = (
+        {key for key in batch.trained if change(batch.weights, weights, key).any()} for weights in (after_lr_0, after)
+    )
+    if not at_lr_0 or at_another <= at_lr_0:
+        return ""
+    return (
+        f" At lr 0 only {len(at_lr_0)} of {len(at_another)} parameters still move, such as {min(at_lr_0)}: set lr in each of "
+        "the optimiser's parameter groups."
+    )
 
 
 def _share_moved_by(lr: float, batch: Batch, before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:

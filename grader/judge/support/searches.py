@@ -170,7 +170,8 @@ def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
                 seen = dict(zip(tree.move[children].tolist(), tree.prior[children].tolist(), strict=True))
                 raise StudentFault(
                     f"The node after moves {tree.path(int(child))} below the root has prior {prior:.4f}; the policy function "
-                    f"returned {expected[move]:.4f}.",
+                    f"returns {expected[move]:.4f} in the position before its last move. Either the prior was changed, or "
+                    "another position was evaluated.",
                     position.after(tree.path(node)).compared("the priors of the children", expected, seen),
                 )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from common.weights import StateDict, read_sizes
+from grader.confinement.layers import summary
 
 if TYPE_CHECKING:
     import torch
@@ -56,21 +57,16 @@ def evaluator(
 
 
 def layer_outputs(weights: StateDict, states: np.ndarray, width: int, height: int) -> np.ndarray:
-    """Return the mean and the standard deviation of each layer's output, [layers, 2] float64, in eval mode.
+    """Return the `summary` of each layer's output, [layers, 3] float64, in eval mode.
 
     The layers are those of `common.student_network.output_shapes`, in that order.
     """
     import torch
 
-    seen: list[tuple[float, float]] = []
-
-    def note(output: torch.Tensor) -> None:
-        values = output.double()
-        seen.append((values.mean().item(), values.std(correction=0).item()))
-
+    seen: list[tuple[float, float, float]] = []
     tensors, block = _tensors(weights, width, height)
     with torch.inference_mode():
-        _heads(tensors, block, states, False, note)
+        _heads(tensors, block, states, False, lambda output: seen.append(summary(output)))
     return np.array(seen)
 
 
