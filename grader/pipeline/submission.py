@@ -79,8 +79,9 @@ def different_names(paths: Sequence[Path]) -> list[str]:
 
 
 def require_submissions(paths: Sequence[Path]) -> None:
-    """Raise a UsageError if nothing is at one of the paths, or if the only one is a whole class: a collection, or a folder of
-    archives.
+    """Raise a UsageError if nothing is at one of the paths, or if the only one is a whole class.
+
+    That is the folder of a collection, or a folder of archives.
     """
     if absent := [str(path) for path in paths if not os.path.lexists(path)]:
         raise UsageError(f"expected a folder or an archive at {' and '.join(absent)}; nothing is there")

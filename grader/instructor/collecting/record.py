@@ -12,8 +12,9 @@ from common.errors import UsageError
 from common.locks import LOCK
 from grader.instructor.collecting.attempts import Attempt
 from grader.instructor.collecting.people import Person
+from grader.pipeline.submission import RECORD_OF_COLLECTION
 
-RECORD, VERSION = "collection.json", 1
+RECORD, VERSION = RECORD_OF_COLLECTION, 1
 
 
 @dataclass
