@@ -37,6 +37,7 @@ import numpy as np
 from arena.engine.gtp_server import GtpServer, serve
 from common.errors import UsageError
 from common.program_ends import run_program
+from common.subnormals import flush_subnormals
 from games.catalog import rules_of
 from games.protocol import GameRules
 
@@ -125,6 +126,7 @@ def converse(options: argparse.Namespace, answers: Any) -> None:
     from training.origin import settings_of_run
 
     torch.set_num_threads(1)
+    flush_subnormals()
     weights = options.agent.partition(":")[2].partition("?")[0]
     size = options.board or size_of_weights(weights, options.game)
     komi = settings_of_run(Path(weights)).get("komi", 7.5) if options.komi is None else options.komi

@@ -14,6 +14,7 @@ import numpy as np
 
 from common.errors import UsageError
 from common.player_faults import MOST_OF_A_MESSAGE, student_line
+from common.subnormals import without_faded
 from common.weights import (
     CHANNELS,
     DENSE,
@@ -51,7 +52,7 @@ def name_difference(layer: str, found: str, expected: str, last: str) -> str:
 
 
 def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[str], width: int, height: int) -> Network:
-    """Load a network for this board from a weights file, leaving out residual blocks that have no effect.
+    """Load a network for this board from a weights file, leaving out residual blocks and weights that have no effect.
 
     Args:
         make: the student's PolicyValueNet: (width, height, blocks) -> network with its module in the attribute `model`.
@@ -61,7 +62,7 @@ def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[
         UsageError: a layer of the network gives an output of another shape, and the network fails.
         NotImplementedError: the network is not written yet.
     """
-    fewer = without_idle_blocks(read_weights_of_board(path, width, height))
+    fewer = without_faded(without_idle_blocks(read_weights_of_board(path, width, height)))
     block = read_sizes(fewer)[2]
     try:
         network: Any = make(width, height, block)

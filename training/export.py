@@ -22,6 +22,7 @@ import torch
 
 from common.files import write_whole
 from common.program_ends import Parser, run_program
+from common.subnormals import without_faded
 from common.weights import read_sizes
 from games.gomoku.rules import GomokuRules
 from training.supervised.dataset import GamesError, read_games
@@ -83,11 +84,12 @@ def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: st
 def save_weights(path: Path, layers: dict[str, torch.Tensor]) -> str:
     """Write a weights file completely or not at all, and return its sha256.
 
-    The same weights give the same file; written to a path, torch would put the temporary name of the file into it.
+    Weights that have faded away become 0. The same weights give the same file; written to a path, torch would put the temporary
+    name of the file into it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = io.BytesIO()
-    torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, file)
+    torch.save({name: tensor.contiguous() for name, tensor in without_faded(layers).items()}, file)
     write_whole(path, file.getvalue())
     return hashlib.sha256(file.getvalue()).hexdigest()
 

@@ -39,6 +39,7 @@ from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED
+from common.subnormals import flush_subnormals
 from games.catalog import GAMES, rules_of
 from games.go.rules import GoRules
 from games.protocol import NOBODY, GameRules, PositionBatch
@@ -427,6 +428,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.seed < 0:
         parser.error(f"expected --seed of at least 0; got {options.seed}")
     torch.set_num_threads(1)
+    flush_subnormals()
     try:
         if options.out:
             _expect_writable(options.out)  # before the games

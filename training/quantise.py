@@ -22,6 +22,7 @@ from torch import nn
 
 from common.errors import UsageError
 from common.program_ends import Parser, run_program
+from common.subnormals import flush_subnormals
 from games.catalog import GAMES, rules_of
 from games.protocol import GameRules
 from training.inference.evaluators import InferenceNetwork, PositionCache, StateEvaluator, fold
@@ -204,6 +205,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"expected --seed of at least 0; got {options.seed}")
     expect_nncf()
     torch.set_num_threads(1)
+    flush_subnormals()
     width, height, n_in_row = options.board
     rules = rules_of(options.game, width, height, n_in_row=n_in_row, komi=options.komi)
     try:

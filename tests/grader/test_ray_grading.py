@@ -154,7 +154,7 @@ def after_the_start(monkeypatch, change):
 
 
 @needs_ray
-@pytest.mark.thorough("the next test examines such a node too")
+@pytest.mark.thorough("a node of the beginning is examined in the same way")
 def test_a_node_that_joins_later_is_examined_before_its_first_unit(cluster, submission, tmp_path, monkeypatch):
     after_the_start(monkeypatch, lambda checks: checks.machines.clear())
     assert grade(tmp_path / "out", submission("ada"), cluster=cluster) == 0
@@ -163,6 +163,7 @@ def test_a_node_that_joins_later_is_examined_before_its_first_unit(cluster, subm
 
 
 @needs_ray
+@pytest.mark.thorough("a node that falls short at the beginning is examined in the same way")
 def test_a_node_that_joins_later_and_falls_short_gets_no_unit_and_is_named(cluster, submission, tmp_path, monkeypatch, capsys):
     known = []
 

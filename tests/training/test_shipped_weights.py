@@ -26,7 +26,7 @@ each_gomoku_network = pytest.mark.parametrize("path", GOMOKU, ids=lambda path: p
 
 def test_there_is_a_manifest_for_all_weights_that_are_handed_out():
     assert [path.stem for path in MANIFESTS] == ["11_11_5", "15_15_5", "3_3_3", "5_5_4"]
-    assert [path.stem for path in OTHER_GAMES] == ["go_5x5", "nogo_9x9"]
+    assert [path.stem for path in OTHER_GAMES] == ["go_5x5", "go_7x7", "nogo_9x9"]
     assert sorted(path.stem for path in MODEL.rglob("*") if path.suffix in (".pt", ".model")) == sorted(
         path.stem for path in [*MANIFESTS, *OTHER_GAMES]
     )

@@ -11,6 +11,7 @@ from common.errors import UsageError
 from common.locks import held_folder
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED
+from common.subnormals import flush_subnormals
 from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
 from training.alphago.patterns import run_rollout
@@ -109,6 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
             stage.add_argument("--floor", action="store_true", help="also measure how much of the error is chance")
     options = parser.parse_args(arguments)
     keep_freed_memory()
+    flush_subnormals()
     try:
         config = StagesConfig.read(options.config)
         if options.seed is not None:

@@ -19,6 +19,7 @@ from common.errors import UsageError
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED, interruptible
 from common.student_network import expect_layers
+from common.subnormals import flush_subnormals
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_weights_of_board
 from training.loop.following import STATE
@@ -43,6 +44,7 @@ def train_by_command(make_pipeline: Any, presets: Mapping[str, Any], program: st
     def run() -> int:
         options = _parse(presets)
         _check_folder(Path.cwd(), Path(program).resolve().parent)
+        flush_subnormals()
         with students_faults_as_sentences():
             pipeline = (_resumed if options.resume else _new)(make_pipeline, presets, options)
             expect_layers(pipeline.policy_value_net, pipeline.board_width, pipeline.board_height, pipeline.resnet_block)

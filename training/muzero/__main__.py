@@ -21,6 +21,7 @@ from common.errors import UsageError
 from common.locks import LOCK, held_folder
 from common.program_ends import Parser, run_program
 from common.program_starts import INTERRUPTED, interruptible
+from common.subnormals import flush_subnormals
 from training.freed_memory import keep_freed_memory
 from training.muzero.exact_player import model_accuracy, play_all_lines, random_games
 from training.muzero.muzero_run import CHECKED_PLAYOUTS, MuZeroRun, read_muzero_run, read_muzero_settings
@@ -57,6 +58,7 @@ def _run(arguments: list[str] | None) -> int:
         parser.error(f"expected at least 2 playouts; got {min(options.judged_playouts)}")
     torch.set_num_threads(1)  # more threads slow down a small network
     keep_freed_memory()
+    flush_subnormals()
     try:
         return _judge(options) if options.judge else _train(options)
     except OSError as error:

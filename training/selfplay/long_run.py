@@ -31,6 +31,7 @@ from common.errors import UsageError
 from common.locks import held_folder
 from common.program_ends import Parser
 from common.program_starts import INTERRUPTED
+from common.subnormals import flush_subnormals
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.freed_memory import keep_freed_memory
 from training.inference.networks import read_game_model
@@ -186,6 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     keep_freed_memory()
+    flush_subnormals()
     try:
         if options.workers < 0:
             raise UsageError(f"expected --workers of at least 0; got {options.workers}")

@@ -31,6 +31,7 @@ from torch import nn
 from arena.statistics.estimates import GameResult, elo
 from arena.statistics.stopping import Sprt
 from common.errors import UsageError
+from common.subnormals import flush_subnormals
 from training.freed_memory import keep_freed_memory
 from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, library_of
 from training.inference.networks import new_model
@@ -342,6 +343,7 @@ def make_member(
     """Make a member of a crew, in the process in which it will work; a worker may have a pipe to a server."""
     torch.set_num_threads(1)  # more threads slow down batches of this size, and the other members need the cores
     keep_freed_memory()
+    flush_subnormals()
     if is_worker:
         return SelfPlayWorker(config, seeds, number, server)
     return CandidateEvaluator(config, seeds, number)
@@ -473,6 +475,7 @@ def _serve_network(connections: list[Connection], config: RunConfig) -> None:
     """Run the server in its own process, which ends when the process that started it ends."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(1)  # as in make_member
+    flush_subnormals()
     serve_network(connections, partial(network_with, config=config, callers=len(connections)), config.rules())
 
 

@@ -39,6 +39,7 @@ from common.files import replacing
 from common.locks import held_folder
 from common.program_ends import Parser
 from common.program_starts import INTERRUPTED
+from common.subnormals import flush_subnormals
 from games.protocol import GameRules
 from training.freed_memory import keep_freed_memory
 from training.inference.networks import kind_of, new_model, read_model
@@ -446,6 +447,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, metavar="N", help="instead of the seed in the settings")
     options = parser.parse_args(arguments)
     keep_freed_memory()
+    flush_subnormals()
     try:
         config = SupervisedConfig.read(options.config)
         if options.seed is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from common.subnormals import without_faded
 from common.weights import StateDict, read_sizes
 from grader.confinement.layers import summary
 
@@ -99,7 +100,7 @@ def _tensors(weights: StateDict, width: int | None, height: int | None) -> tuple
 
     torch.set_num_threads(1)  # with small networks on a busy machine, threads mostly wait for each other
     _, _, block = read_sizes(weights, width, height)
-    return {key: torch.as_tensor(np.array(value)).float() for key, value in weights.items()}, block
+    return without_faded({key: torch.as_tensor(np.array(value)).float() for key, value in weights.items()}), block
 
 
 def _heads(
