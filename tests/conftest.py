@@ -174,6 +174,14 @@ def _torch_computes(request, monkeypatch):
         monkeypatch.setitem(sys.modules, "openvino", None)
 
 
+@pytest.fixture(autouse=True)
+def _subnormals_are_numbers():
+    """Undo what `common.subnormals` does for a whole process: hypothesis refuses to draw numbers that it would take as 0."""
+    yield
+    if torch := sys.modules.get("torch"):
+        torch.set_flush_denormal(False)
+
+
 def nobodys_s():
     """Seconds of this thread's cores that no program here could have: a hypervisor or a limit on CPU time took them."""
     throttled_s = 0.0
