@@ -18,8 +18,9 @@ The swap. White's second turn begins with a search for white's best stone. The v
 tree, for this player, who would place the stone. If the value is below zero, white is behind: the player swaps and takes the
 better side. This program reads the tree at `mcts._root`, just before `mcts.update_with_move` throws it away. AlphaZero/ is the
 student's code, so the tree may not be readable there; then there is no value and the player does not swap. Since white takes
-the better side, black's second stone should not be the strongest one: black chooses the stone after which the network's
-value is nearest to zero. The pure search has no network and places the strongest stone.
+the better side, black's second stone should not be the strongest one: black chooses a stone after which neither side is ahead
+(`even_move`), by short searches that together take about as many playouts as a move. The pure search has no network and places
+the strongest stone.
 
 Environment variables: GOMOKU_BOARD_SIZE (default 15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never
 swap), GOMOKU_POSITION (stones that are already on the board).
@@ -68,6 +69,7 @@ from games.catalog import rules_of
 LARGEST = 30
 GTP_NAMES = {"gomoku": "Gomoku", "nogo": "NoGo", "go": "Go"}
 GTP_SIZE = 9
+EVEN = -0.1  # a search of some 100 playouts gives the side to move about 0.1 less than one of 3000 does (15x15, 25 positions)
 
 
 class OpeningBoard(Board):
@@ -227,15 +229,46 @@ def value_at(root: Any, move: int) -> float | None:
         return None
 
 
-def even_move(net: Any, board: Board) -> int:
-    """Return the point after which the network's value is nearest to zero; all points are evaluated in one batch."""
-    states = []
-    for point in board.availables:
+def even_move(net: Any, player: Any, board: Board) -> int:
+    """Return the point after which a short search gives white's best answer the value nearest to EVEN.
+
+    The network evaluates all points in one batch. A binary search along the order of these values then looks for the place
+    where neither side is ahead any more: at most `searches_of_even_move` short searches, one for each point tried. The network
+    alone decides only if the search's tree cannot be read, since where it sees an even game, a search often sees white ahead.
+
+    Args:
+        net: the network.
+        player: a player that makes the short searches.
+        board: the position with black to move.
+    """
+    points, states = list(board.availables), []
+    for point in points:
         after = board.copy()
         after.do_move(point)
         states.append(after.current_state())
     _, values = net.policy_value(np.array(states), net.action_fc_test, net.evaluation_fc2_test)
-    return board.availables[int(np.abs(np.reshape(values, -1)).argmin())]
+    raw_values = np.reshape(values, -1)  # for white, who moves next
+    best_for_black_first = np.argsort(raw_values, kind="stable")
+    searched: dict[int, float] = {}
+    low, high = 0, len(points)
+    while low < high:
+        middle = (low + high) // 2
+        point = points[best_for_black_first[middle]]
+        after = board.copy()
+        after.do_move(point)
+        player.set_player_ind(after.get_current_player())
+        player.reset_player()
+        _, value = search(player, after)
+        if value is None:
+            return points[int(np.abs(raw_values).argmin())]
+        searched[point] = value
+        low, high = (low, middle) if value > EVEN else (middle + 1, high)
+    return min(searched, key=lambda point: abs(searched[point] - EVEN))
+
+
+def searches_of_even_move(size: int) -> int:
+    """Return the most searches that `even_move` makes on a board of this size."""
+    return (size * size).bit_length()
 
 
 def make_network(model: str, size: int) -> Any:
@@ -340,8 +373,8 @@ def position_from() -> list[Action]:
         raise UsageError(f"expected GOMOKU_POSITION to give x y of each stone; got {' '.join(words)[:60]!r}") from None
 
 
-def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: TextIO) -> None:
-    """Speak the line protocol until the input ends; `net` is the player's network or None.
+def converse(name: str, player: Any, even: Callable[[Board], int] | None, size: int, lines: TextIO, say: TextIO) -> None:
+    """Speak the line protocol until the input ends; for `even`, the choice of black's second stone, see `Seat`.
 
     Raises:
         UsageError: a line does not follow the protocol or the rules.
@@ -351,8 +384,7 @@ def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: Te
         return
     if first not in ("0", "1"):
         raise UsageError(f"expected 0 or 1 as the first line; got {first[:40]!r}")
-    choose_even = partial(even_move, net) if net else None
-    seat = Seat(player, int(first), size, opening_from(size), "GOMOKU_NO_SWAP" not in os.environ, choose_even)
+    seat = Seat(player, int(first), size, opening_from(size), "GOMOKU_NO_SWAP" not in os.environ, even)
     position = position_from()
     try:
         for point in position:
@@ -420,7 +452,11 @@ def speak(options: argparse.Namespace, backend: str | None, answers: TextIO) -> 
     player = make_player(net, options.playouts, policy)
     if "GOMOKU_SEED" in os.environ:
         seed_everything(str(seed))
-    converse(f"{options.kind} {options.playouts}", player, net, size, sys.stdin, answers)
+    choose_even = None
+    if net is not None:
+        short = max(2, options.playouts // searches_of_even_move(size))
+        choose_even = partial(even_move, net, make_player(net, short, policy))
+    converse(f"{options.kind} {options.playouts}", player, choose_even, size, sys.stdin, answers)
 
 
 def main(arguments: list[str] | None = None) -> int:

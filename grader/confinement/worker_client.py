@@ -29,7 +29,7 @@ from random import Random
 from typing import Any
 
 from arena.engine.process import Descendants, signal_name
-from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
+from arena.engine.stopwatch import Allowance, OutOfTime, Spent, Stopwatch, cpu_allowance
 from common.files import remove
 from common.harmless_text import on_screen
 from common.processes import kill_group
@@ -246,7 +246,7 @@ class Worker:
                 except OutOfTime as over:
                     if over.doubtful:
                         raise
-                    raise StudentFault(f"No reply within {limit_s:g} s.") from over
+                    raise StudentFault(_no_reply(over.spent, watch.allowance)) from over
 
     def _ending(self, process: subprocess.Popen[bytes]) -> str:
         used_s = self._tree.cpu_s()  # while the process is not yet waited for
@@ -267,6 +267,18 @@ class Worker:
         """The last line of standard error as the end of a sentence, or "" if there is no output."""
         tail = self._stderr.decode("utf-8", "replace").strip().splitlines()
         return f"; its last words: {_one_line(tail[-1], 200)}" if tail else ""
+
+
+def _no_reply(spent: Spent, allowance: Allowance) -> str:
+    """Name the limit that was reached, without what was measured, so that the sentence is the same in each run."""
+    if allowance.cpu_s is None:
+        return f"No reply within {allowance.wall_s:g} s of wall-clock time."
+    if spent.cpu_s > allowance.cpu_s:
+        return f"No reply within {allowance.cpu_s:g} s of CPU time."
+    return (
+        f"No reply within {allowance.wall_s:g} s of wall-clock time, although less than {allowance.cpu_s:g} s of CPU time "
+        "were used: the program was waiting."
+    )
 
 
 def _too_busy(over: OutOfTime) -> str:

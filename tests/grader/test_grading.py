@@ -147,7 +147,7 @@ def test_a_hanging_module_loses_only_its_checks(submission, graded, tmp_path):
     )
     some = {"mcts_pure.tree", "mcts_alphazero.tree"}
     checks, results = graded(submission("hang", {**NO_ENGINE, "AlphaZero/mcts_pure.py": hang}), only=some)
-    assert checks["mcts_pure.tree"]["message"] == "No reply within 12 s."
+    assert checks["mcts_pure.tree"]["message"] == "No reply within 12 s of CPU time."
     assert checks["mcts_alphazero.tree"]["status"] == "passed" and results["could_not_grade"] == []
     assert running(tmp_path) == []
 

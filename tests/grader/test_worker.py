@@ -335,7 +335,7 @@ def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
     assert asked.call("choose", positions=[], **PLAYER) == []  # started, so that the limit is the call's alone
     started = time.monotonic()
     sentence = fault(asked, limit_s=0.5)
-    assert sentence in ("No reply within 0.5 s.", "The program closed its connection to the grader.")
+    assert sentence.startswith(("No reply within ", "The program closed its connection to the grader."))
     assert time.monotonic() - started < 30  # seconds, where the program would have gone on for a minute or for ever
     assert asked.call("choose", positions=[], **PLAYER) == []
 
@@ -355,7 +355,7 @@ def test_a_program_that_used_up_the_time_of_its_process_is_told_so(worker):
 
 @pytest.mark.machine
 def test_endless_output_ends_at_the_limit(worker):
-    assert fault(worker("while True: os.write(2, b'x' * 65536)"), limit_s=1.5) == "No reply within 1.5 s."
+    assert fault(worker("while True: os.write(2, b'x' * 65536)"), limit_s=1.5).startswith("No reply within ")
 
 
 @pytest.mark.machine

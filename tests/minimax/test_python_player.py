@@ -167,15 +167,37 @@ def test_blacks_second_stone_is_chosen_to_be_even_where_white_may_swap():
     assert SWAP not in python_player.Seat(Search(), 1, 15, even_move=lambda board: 5 / 0).answer((7, 7))
 
 
-def test_the_even_point_is_the_one_after_which_the_network_is_least_for_either_side():
-    def policy_value(states, *_):
-        """Worth the more for the side to move, the further from the top row the opponent's latest stone lies."""
-        latest = states[:, 0] - states[:, 2]
-        return None, latest.any(axis=2).argmax(axis=1)[:, None] / 4 - 1.05
+def by_row_of_the_latest_stone(states, *_):
+    """A network's values for the side to move: the further from the top row the opponent's latest stone lies, the higher."""
+    latest = states[:, 0] - states[:, 2]
+    return None, latest.any(axis=2).argmax(axis=1)[:, None] / 4 - 1.05
 
+
+class BoardReader(Search):
+    """A search in which the side to move is worth 0.45 more than by the network of `by_row_of_the_latest_stone`."""
+
+    def get_action(self, board, is_selfplay=False, print_probs_value=0):
+        self.value = 0.45 + float(by_row_of_the_latest_stone(board.current_state()[None])[1][0, 0])
+        assert board.get_current_player() == self.player
+        return super().get_action(board)
+
+
+def test_the_even_point_is_the_one_after_which_a_short_search_sees_an_even_game():
+    board = board_after((0, 1, *range(54, 62)), (9, 9, 5))
+    net = SimpleNamespace(policy_value=by_row_of_the_latest_stone, action_fc_test=2, evaluation_fc2_test=3)
+    player = BoardReader()
+    assert python_player.even_move(net, player, board) == 62  # in the row worth 2 / 4 - 1.05 + 0.45, the point that is free
+    assert 1 < len(player.seen) <= python_player.searches_of_even_move(9)
+    assert len(board.states) == 10, "the board that was asked about has changed"
+
+
+def test_the_even_point_is_the_networks_where_the_tree_cannot_be_read():
     board = board_after((0, 1, *range(36, 44)), (9, 9, 5))
-    net = SimpleNamespace(policy_value=policy_value, action_fc_test=2, evaluation_fc2_test=3)
-    assert python_player.even_move(net, board) == 44  # of the row that is worth 4 / 4 - 1.05 the point that is free
+    net = SimpleNamespace(policy_value=by_row_of_the_latest_stone, action_fc_test=2, evaluation_fc2_test=3)
+    player = BoardReader()
+    player.mcts = SimpleNamespace(update_with_move=lambda last_move: None, _root=None)
+    player.get_action = lambda board, **_: (board.availables[0], None)
+    assert python_player.even_move(net, player, board) == 44  # in the row worth 4 / 4 - 1.05, the point that is free
 
 
 def test_after_the_opponents_swap_the_stone_that_had_been_white_is_the_own_one():
