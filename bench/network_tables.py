@@ -131,7 +131,7 @@ def _held_back(*networks: Record) -> list[list[str]]:
 
 def supervised(small: Record, large: Record) -> str:
     """Return how the networks for 11x11 and 15x15 were trained on the teacher's games."""
-    networks = small["started_from"], large
+    networks = small["started_from"], large["started_from"]
     results = [
         [sum(file["results"][name] for file in network["teacher"]["games"]) for name in ("black", "white", "drawn")]
         for network in networks

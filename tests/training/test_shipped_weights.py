@@ -45,7 +45,7 @@ def test_the_weights_are_those_of_the_manifest_and_load(path, reference):
     assert supervised_alone <= set(manifest) or not manifest["origin"].startswith("supervised")
 
 
-@pytest.mark.parametrize("name", ["5_5_4", "11_11_5"])
+@pytest.mark.parametrize("name", ["5_5_4", "11_11_5", "15_15_5"])
 def test_the_weights_of_a_self_play_run_are_those_of_its_last_evaluation(name):
     manifest = json.loads((MODEL / f"{name}.json").read_text(encoding="utf-8"))
     *earlier, last = manifest["evaluations"]
