@@ -411,7 +411,7 @@ def parse(arguments=None):
 
     parser = Parser(prog="human_play.py", description=__doc__.split("\n\n")[0])
     parser.add_argument("--game", choices=GAMES, default="gomoku", help="which game (default gomoku)")
-    parser.add_argument("--komi", type=float, metavar="POINTS", help="what white gets in Go (default 7.5)")
+    parser.add_argument("--komi", type=float, metavar="POINTS", help="points for white in Go (default 7.5)")
     parser.add_argument("--black", metavar="SIDE", help=f"who moves first: {SIDES}")
     parser.add_argument("--white", metavar="SIDE", help="who moves second (both default to human)")
     parser.add_argument("--player", choices=("alpha_zero", "mcts", "minimax"), help="the AI (default alpha_zero)")

@@ -127,7 +127,7 @@ class MCTSPlayer:
         Args:
             board: a position with at least one empty point; it is not changed.
             is_selfplay: whether the player plays against itself. This argument counts, not that of the constructor; our
-                programs pass equal values to both.
+                programs pass the same value to both.
             print_probs_value: whether to print the search's probabilities and the network's value.
 
         Returns:

@@ -153,7 +153,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("agent", help="alphazero:FILE, gumbel:FILE or policy:FILE, with options such as ?playouts=32")
     parser.add_argument("--game", choices=GTP_NAMES, required=True)
     parser.add_argument("--board", type=int, metavar="N", help="rows and columns (default: as in the weights)")
-    parser.add_argument("--komi", type=float, metavar="X", help="what white gets in Go (default: as in the run)")
+    parser.add_argument("--komi", type=float, metavar="X", help="points for white in Go (default: as in the run)")
     parser.add_argument("--superko", action="store_true", help="in Go, forbid the repetition of any earlier position")
     options = parser.parse_args(arguments)
     answers = sys.stdout

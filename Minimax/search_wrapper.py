@@ -172,7 +172,7 @@ class EnginePlayer:
         self._engine.start(side=len(moves) % 2)
         if position and not self._engine.took_position:
             raise EngineError(
-                f"the engine {self.spec.path} takes no positions (handout section 4.4), so it can play only from the first move"
+                f"the engine {self.spec.path} cannot start from a position (handout section 4.4), only from the first move"
             )
         return _point(moves[-1], board.width) if moves else SWAP
 

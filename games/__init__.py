@@ -7,5 +7,5 @@ chains, chain_batch
 openings    openings of games that have no usual ones
 gomoku, nogo, go
             the games
-for_people  what the window and the terminal say of NoGo and Go: why a point is refused, captures, territory, the score
+for_people  what the window and the terminal say about NoGo and Go: why a point is refused, captures, territory, the score
 """

@@ -138,7 +138,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "taken": ("The point {h},{w} is taken", "{h},{w} 处已有棋子"),
     "point_taken": ("The point {point} is taken", "{point} 处已有棋子"),
     "suicide": ("{point} would be suicide: your stone would have no liberty", "{point} 是自杀：落子后没有气"),
-    "ko": ("{point} would take the ko back at once: play elsewhere first", "{point} 立即提回劫：请先在别处下"),
+    "ko": ("{point} would retake the ko at once: play elsewhere first", "{point} 立即提回劫：请先在别处下"),
     "would_capture": ("{point} would capture, which NoGo forbids", "{point} 会提子，不围棋禁止提子"),
     "no_liberty": ("{point} would have no liberty, which NoGo forbids", "{point} 落子后没有气，不围棋禁止自杀"),
     "off_board": ("That is not a point of the {width}x{height} board", "那不是 {width}x{height} 棋盘上的点"),

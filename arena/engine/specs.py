@@ -150,7 +150,8 @@ def _nogo_player(text: str, rest: str) -> EngineSpec:
         )
     if not os.access(NOGO_PLAYER, os.X_OK):
         raise UsageError(
-            f"expected our NoGo player at {NOGO_PLAYER}; nothing is there: make builds it in the course's repository"
+            f"expected our NoGo player at {NOGO_PLAYER}; nothing is there: in the course's repository, run "
+            "make build/engines/nogo"
         )
     command = (str(NOGO_PLAYER), "--search", search, "--simulations", str(simulations))
     return EngineSpec(text, command, protocol="gtp", any_size=True)

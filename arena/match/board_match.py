@@ -27,7 +27,7 @@ def add_match_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--game", choices=GAMES, required=True)
     parser.add_argument("--board", default="9x9", metavar="9x9", help="a square board (default 9x9)")
-    parser.add_argument("--komi", type=float, help=f"what white gets in Go (default {USUAL_KOMI})")
+    parser.add_argument("--komi", type=float, help=f"points for white in Go (default {USUAL_KOMI})")
     parser.add_argument("--superko", action="store_true", help="in Go, forbid the repetition of any earlier position")
     parser.add_argument("--games", type=int, default=20, help="number of games; colours alternate (default 20)")
     parser.add_argument(

@@ -82,7 +82,7 @@ def version_advice(assignment: Assignment, running: tuple[int, int] = sys.versio
     if running <= tuple(int(part) for part in assignment.python.split(".")):
         return []
     mine = ".".join(map(str, running))
-    return [f"You run Python {mine}, and Python {assignment.python} grades: code that only a newer Python reads earns nothing."]
+    return [f"You run Python {mine}, but grading uses {assignment.python}: code that needs a newer Python earns nothing."]
 
 
 def what_to_do_first(results: Results, unwritten: dict[str, list[str]], handout: str) -> list[str]:

@@ -25,8 +25,8 @@ def report_advice(reports: Mapping[str, bytes], left_out: Sequence[str] = ()) ->
     """
     if left_out:
         yield (
-            f"The person who marks will not see {listed(left_out)}, because only {MAX_REPORT_BYTES >> 20} MiB a file, and "
-            f"{MAX_REPORTS_BYTES >> 20} MiB and {MAX_REPORTS} files in all, are kept of a report."
+            f"The person who marks will not see {listed(left_out)}, because only files of up to {MAX_REPORT_BYTES >> 20} MiB "
+            f"are kept, and {MAX_REPORTS_BYTES >> 20} MiB and {MAX_REPORTS} files in all."
         )
     shown: set[str] = set()
     for path, content in reports.items():

@@ -117,6 +117,6 @@ def main(archive: Path, root: Path = ROOT, assignment: Assignment | None = None)
         print(on_screen(f"Warning: {sentence}"), file=sys.stderr, flush=True)
     for sentence in version_advice(assignment):
         print(on_screen(sentence))
-    first = "put right what the warnings name, run this command again, and " if sentences else ""
+    first = "fix what the warnings name, run this command again, and " if sentences else ""
     print(on_screen(f"Next: {first}hand in {archive}."))
     return 0

@@ -110,7 +110,7 @@ def judge_searches(
         judged += 1
         if judged == wanted:
             return given
-    raise StudentFault(f"This depends on the rules: your board follows too few games. {unreached}")
+    raise StudentFault(f"This depends on the rules, and your board follows them in too few games. {unreached}")
 
 
 def _judge_alone(searched: Searched, case: Case, judge: Callable[[Searched, Case], None]) -> None:

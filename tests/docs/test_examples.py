@@ -67,7 +67,7 @@ def test_the_games_that_decide_a_match_do_so_four_times_in_five(games, rate):
     wins = [won for won in range(games + 1) if not wilson_95(won, games)[0] <= 0.5 <= wilson_95(won, games)[1]]
     assert 0.75 < sum(comb(games, won) * rate**won * (1 - rate) ** (games - won) for won in wins) < 0.9
     text = " ".join((ROOT / "docs" / "theory.md").read_text(encoding="utf-8").split())
-    assert re.search(rf"[Aa]bout {games} (games show this for a win rate of {rate}|for {rate}|games would show it)", text)
+    assert re.search(rf"is {rate}, about {games} games (show this|do)|about {games} games would show it", text)
 
 
 # ---------------------------------------------------------------------------------------------------------- the loss

@@ -58,7 +58,7 @@ def test_the_limits_are_those_of_the_code():
     ):
         assert sentence in GUIDE
     assert (likeness.submission, likeness.example) == (0.5, 0.8)
-    assert "The limit is half of one source in the other" in GUIDE and "four fifths of the submission" in GUIDE
+    assert "Up to half of one source may occur in the other" in GUIDE and "four fifths of the submission" in GUIDE
 
 
 def test_the_samples_and_the_warm_up_have_the_size_that_the_guide_names():

@@ -197,7 +197,5 @@ def test_what_comes_first_is_a_method_only_where_the_check_fell_short_of_that_fi
 
 @pytest.mark.parametrize(("running", "said"), [((3, 9), False), ((3, 11), False), ((3, 12), True), ((4, 0), True)])
 def test_a_newer_python_than_the_one_that_grades_is_named(assignment, running, said):
-    sentence = (
-        f"You run Python {running[0]}.{running[1]}, and Python 3.11 grades: code that only a newer Python reads earns nothing."
-    )
+    sentence = f"You run Python {running[0]}.{running[1]}, but grading uses 3.11: code that needs a newer Python earns nothing."
     assert version_advice(replace(assignment, python="3.11"), running) == [sentence] * said

@@ -87,7 +87,7 @@ def test_what_is_missing_is_said_in_a_sentence_each(folder, tmp_path, capsys):
         "Minimax/table.h does not count: larger than 2 MiB.",
     ]
     out, err = capsys.readouterr()
-    assert out.splitlines()[-1].startswith("Next: put right what the warnings name, run this command again, and hand in ")
+    assert out.splitlines()[-1].startswith("Next: fix what the warnings name, run this command again, and hand in ")
     said = err.splitlines()
     assert len(said) == len(expected)
     for line, words in zip(said, expected, strict=True):

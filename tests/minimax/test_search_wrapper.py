@@ -90,7 +90,7 @@ def test_an_engine_that_failed_gets_no_further_question(board):
     board.init_board()
     board.do_move(112)
     board.do_move(second)
-    with pytest.raises(EngineError, match="takes no positions"):
+    with pytest.raises(EngineError, match="cannot start from a position"):
         player.get_action(board)
 
 
@@ -102,7 +102,7 @@ def test_another_board_and_a_game_in_progress_are_refused(board):
     for move in (0, 1):
         board.do_move(move)
     player = engine_player("none")
-    with pytest.raises(EngineError, match="takes no positions"):
+    with pytest.raises(EngineError, match="cannot start from a position"):
         player.get_action(board)
     player.reset_player()
 

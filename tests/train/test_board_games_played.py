@@ -109,7 +109,7 @@ def test_refusals_in_the_window_say_why(window_for):
     for move in ["a1", "d1", "b2", "c2", "e5", "b1", "c1"]:
         click(window, move)
     click(window, "b1")
-    assert "b1 would take the ko back at once" in scene(window).detail
+    assert "b1 would retake the ko at once" in scene(window).detail
     click(window, "c1")
     assert scene(window).detail == "The point c1 is taken"
     window = window_for("--game", "nogo", "--board", "5x5", *PEOPLE)

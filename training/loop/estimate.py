@@ -1,7 +1,7 @@
 """When a run of train.py will end, estimated from seeds that have ended.
 
-A run ends at the first look that finds no losing line, so nobody knows its end beforehand, and the estimate is a range. Most of
-the time goes into two things that vary little between seeds: the games up to the end, and the last look, which plays every line
+A run ends at the first test that finds no losing line, so nobody knows its end beforehand, and the estimate is a range. Most of
+the time goes into two things that vary little between seeds: the games up to the end, and the last test, which plays every line
 at every number of playouts. Both are counted in the time of one game of this very run, so that the estimate fits any machine
 and any search.
 """

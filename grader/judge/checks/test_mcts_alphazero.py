@@ -173,7 +173,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
                 ruling.deduct(
                     "tree_dropped_in_self_play",
                     f"update_with_move works, but the next search in self-play ends with {following.visits[0]:g} visits, not "
-                    f"with {n_playout} besides the {carried:g} of the move played. The tree is thrown away between moves, or "
+                    f"with {n_playout} on top of the {carried:g} of the move played. The tree is thrown away between moves, or "
                     "its visits count towards n_playout.",
                 )
                 return

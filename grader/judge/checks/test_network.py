@@ -106,7 +106,7 @@ def _steady_heads(worker: Worker, states: np.ndarray) -> np.ndarray:
     """
     first, again = (_both_heads(worker.call("net_forward", states=states), len(states)) for _ in range(2))
     if np.abs(again - first).max() > NO_EFFECT:
-        raise StudentFault("forward returns other outputs when it is called again with the same weights and states.")
+        raise StudentFault("forward returns different outputs when it is called again with the same weights and states.")
     return again
 
 

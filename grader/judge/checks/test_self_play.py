@@ -316,7 +316,7 @@ def _expect_draws_in_later_games(worker: Worker, ruling: Ruling, rng: Random) ->
         _expect_draws(series)
     except StudentFault as fault:
         raise StudentFault(
-            f"{fault} These are games of one player, with reset_player between them; with a new player for each game, the "
+            f"{fault} One player played these games, with reset_player between them; with a new player for each game, the "
             "moves were right. What a player remembers of a game must not affect the next one.",
             fault.boards,
         ) from fault

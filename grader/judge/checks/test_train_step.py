@@ -57,7 +57,7 @@ def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float],
     # A first call may find the network in train mode.
     _, outputs, repeated = (worker.call("net_policy_value", states=batch.states) for _ in range(3))
     if not _are_same(outputs, repeated):
-        raise StudentFault("policy_value returns other outputs when it is called again: no step could show in them.")
+        raise StudentFault("policy_value returns different outputs each time it is called, so they could not show a step.")
     losses = np.asarray(batch.step(worker, lr), dtype=float)
     if losses.shape != (1, 2) or not np.all(np.isfinite(losses)):
         raise StudentFault("train_step should return two finite numbers, the loss and the entropy.")

@@ -297,7 +297,7 @@ def _expect_kept(ruling: Ruling, position: BoardPosition, n_playout: int, seen: 
     if not (np.array_equal(before.visits, kept.visits) and np.array_equal(before.move[1:], kept.move[1:])):
         children = shares_of(before.child_visits), shares_of(kept.child_visits)
         raise StudentFault(
-            "update_with_move(move) throws the searched subtree away instead of keeping the child's.",
+            "update_with_move(move) throws the searched subtree away instead of keeping what is below that move.",
             position.after([seen["move"]]).compared("the visits of the new root's children", *children),
         )
     ruling.expect(

@@ -29,7 +29,7 @@ LEGAL, TAKEN, SUICIDE, KO, SUPERKO, OVER = range(6)
 REASONS = {
     TAKEN: "it is taken",
     SUICIDE: "it captures nothing and leaves its own chain without a liberty (suicide)",
-    KO: "it would take back a ko at once",
+    KO: "it would retake a ko at once",
     SUPERKO: "it repeats an earlier arrangement of stones (superko)",
     OVER: "the game is over",
 }

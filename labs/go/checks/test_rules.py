@@ -158,7 +158,7 @@ def test_score(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
 
 
 def _explain_score(ply: Ply, got: float, right: float, komi: float) -> None:
-    reason = "Count stones and the empty points that reach stones of one player only; captured stones count nothing"
+    reason = "Count stones and the empty points that reach stones of one player only; captured stones do not count"
     empty = ply.number == 0  # where nothing but the komi can be wrong
     if empty and komi and got == right + 2 * komi:
         reason = "The komi is on the wrong side: white receives it"

@@ -16,7 +16,7 @@ from labs.support.cases import Case, Cases
 
 BATCHES = 10
 PARTS = ("policy", "value", "reward")
-MEND_FIRST = "The loss itself is wrong; mend loss.parts first."
+FIX_FIRST = "The loss itself is wrong; fix loss.parts first."
 HEADS = "It is halved for the prediction as well; halve it only on the way into the dynamics."
 SLIPS = {
     "never": "It is not halved where latent states enter the dynamics.",
@@ -98,7 +98,7 @@ def test_gradient(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
         if not any(_agree(got, gradients[way]) for way in ("always", "after the first")):
             own = case["terms"][:, 0] + case["terms"][:, 1:].mean(axis=1)
             is_right = close(values["parts"], np.array([own.sum(), *own]))
-            reason = _reason(got, gradients, model_in(case)["weights"]) if is_right else MEND_FIRST
+            reason = _reason(got, gradients, model_in(case)["weights"]) if is_right else FIX_FIRST
             raise StudentFault(f"The gradient of the total loss is wrong, with K = {case['terms'].shape[1] - 1}. {reason}")
     ruling.seen = f"The same gradients for {BATCHES} batches."
 

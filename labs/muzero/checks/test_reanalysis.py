@@ -16,7 +16,7 @@ from labs.support.cases import Case, Cases
 
 GAMES = 8
 KEPT = ("planes", "legal", "moves", "players")
-MEND_FIRST = "If search.visits or search.value fails, mend that first."
+FIX_FIRST = "If search.visits or search.value fails, fix that first."
 
 
 def reanalysed(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
@@ -46,12 +46,12 @@ def test_fresh(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
                 old = " These are the old ones." if close(policy, case["game policies"][t]) else ""
                 expected = shown(case["policies"][0, t])
                 raise StudentFault(
-                    f"Before move {t} the new search gives the visit shares {expected}; got {shown(policy)}.{old} {MEND_FIRST}"
+                    f"Before move {t} the new search gives the visit shares {expected}; got {shown(policy)}.{old} {FIX_FIRST}"
                 )
             if not any(close(new[t], case["values"][each, t]) for each in right):
                 raise StudentFault(
                     f"Before move {t} the value of the new search is {case['values'][right[0], t]:.4f}; got {new[t]:.4f}. "
-                    f"{MEND_FIRST}"
+                    f"{FIX_FIRST}"
                 )
     ruling.seen = f"The new policies and values of {GAMES} games."
 

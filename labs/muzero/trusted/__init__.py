@@ -1,1 +1,1 @@
-"""What knows the right answers; no kit holds it."""
+"""The code that knows the correct answers; no kit contains it."""

@@ -1,1 +1,1 @@
-"""What knows the correct answers; no kit contains it."""
+"""The code that knows the correct answers; no kit contains it."""

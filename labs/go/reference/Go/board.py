@@ -11,7 +11,7 @@ class Board:
     Args:
         width, height: the number of columns and rows, at least 2 each.
         komi: what white receives.
-        superko: whether no stone may repeat any earlier arrangement of stones, not only that of a simple ko.
+        superko: whether a stone must not repeat any earlier arrangement of stones; if False, only a simple ko is forbidden.
 
     Attributes:
         width, height, komi, superko: see above.
