@@ -336,7 +336,7 @@ def _pictured_value(
         return []
     board, visits = board_at(position, tree.path(node)), tree.visits[node]
     ended, winner = board.game_end()
-    expected = "Expected: N times Q, minus the same sum over the children, to be a whole number"
+    expected = "Expected: N times Q, plus the same sum over the children, to be a whole number"
     if ended:
         expected = f"Expected: Q {0 if winner == -1 else view if winner != board.get_current_player() else -view:+d}"
     elif (value := own_value(board)) is not None:
