@@ -210,4 +210,4 @@ def test_a_python_that_is_newer_than_the_one_that_grades_is_named_once(folder, t
     older = replace(assignment, python="3.10")
     submit.main(tmp_path / "heidi.zip", folder, older)
     seen = capsys.readouterr()
-    assert seen.out.count("Python 3.10 grades") == 1 and seen.err == ""
+    assert seen.out.count("but grading uses 3.10") == 1 and seen.err == ""

@@ -57,5 +57,5 @@ def test_a_player_of_an_engine_match(run_file):
     network = PolicyValueNet(6, 6, 1)
     board = Board(width=6, height=6, n_in_row=4)
     board.init_board()
-    assert player["even_move"](network, board) in board.availables
+    assert player["even_move"](network, player["make_player"](network, 5), board) in board.availables
     assert player["make_player"](network, 5).get_action(board)[0] in board.availables
