@@ -299,6 +299,24 @@ def test_blocks_that_add_nothing_are_left_out_until_they_learn(request, any_libr
         assert np.abs(fast_probs - probs).max() < 1e-5 and np.abs(fast_values - values[:, 0]).max() < 1e-5
 
 
+def test_the_way_is_chosen_anew_when_blocks_that_added_nothing_have_learnt(make_network, monkeypatch):
+    full, lazy = make_network(5, 4, 3), idle(make_network(5, 4, 3), (1, 2))
+
+    def seconds(network: InferenceNetwork, *_: object) -> float:
+        faster = torch.bfloat16 if any(network._folded.resnet[2].state_dict()) else torch.float32
+        return float(network.dtype != faster)
+
+    monkeypatch.setattr(InferenceNetwork, "_seconds", seconds)
+    fast = InferenceNetwork(lazy.model, 5, 4, dtype=None, library=None)
+    states = positions(5, 4, 3, 20)
+    fast(states)
+    for network, chosen in ((lazy, torch.float32), (full, torch.bfloat16), (lazy, torch.float32)):
+        fast.load(network.model)
+        assert fast.dtype == chosen
+        assert np.abs(fast(states)[0] - network.policy_value(states, 2, 3)[0]).max() < 0.02
+    assert fast.evaluations == 80  # the timed ones do not count
+
+
 def test_earlier_results_of_openvino_stay_as_they_were(openvino, make_network):
     network = make_network(3, 3, 1)
     fast = InferenceNetwork(network.model, 3, 3, library="openvino")

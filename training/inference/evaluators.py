@@ -167,22 +167,17 @@ class InferenceNetwork:
         first: Any = model.get_submodule("conv2d_1")  # by name, since a student may define the layers in any order
         self._shape = (first.in_channels, board_height, board_width)
         self._openvino: OpenVinoModel | None = None
+        self._model: nn.Module | None = None
+        self._asked = library, dtype
+        self._timed = np.zeros((batch_size, *self._shape), dtype=np.float32)
         self._take(model)
-        choices = [(each, tried) for each in self._libraries(library) for tried in ((dtype,) if dtype else DTYPES)]
-        if int8 is not None and self._openvino is not None:
-            fits = self._openvino.take_int8(int8)
-            if dtype == torch.int8 and not fits:
-                raise int8.refusal("the convolutions of this network on this board", "those in it have other inputs or outputs")
-            if dtype is None and fits:
-                choices.append(("openvino", torch.int8))
-        fastest = self._fastest(choices, np.zeros((batch_size, *self._shape), dtype=np.float32))
-        if fastest != (self.library, self.dtype):
-            self._use(*fastest)
-        if self.library == "torch":
-            self._openvino = None
+        self._choose(int8)
 
     def load(self, model: nn.Module) -> None:
-        """Use the weights of a network with the same layers from now on, and compute in the same way as before.
+        """Use the weights of a network with the same layers from now on.
+
+        It is computed in the same way as before, unless residual blocks that added nothing have learnt: then the network
+        does more work than the one that was timed, and the way is chosen anew.
 
         Raises:
             ValueError: see the class; or the network is computed in 8-bit integers, which belong to the weights that it has.
@@ -191,18 +186,32 @@ class InferenceNetwork:
             raise ValueError("expected a network in float32 or bfloat16 to load other weights into; this one is in int8")
         layers = self._folded.state_dict().keys()
         weights = self._take(model)
-        same_layers = weights.keys() == layers  # otherwise blocks that added nothing have learnt
-        if self._openvino is None:
-            if same_layers and self._model is not None:
-                self._model.load_state_dict(weights)
-            else:
-                self._use(self.library, self.dtype)
-            return
-        if same_layers:
-            self._openvino.load(self._folded)
+        if weights.keys() != layers:
+            self._choose()
+        elif self._model is not None:
+            self._model.load_state_dict(weights)
         else:
-            self._openvino = OpenVinoModel(self._folded, self._shape)
-        self._use(self.library, self.dtype)
+            assert self._openvino is not None
+            self._openvino.load(self._folded)
+            self._use(self.library, self.dtype)
+
+    def _choose(self, int8: Int8Body | None = None) -> None:
+        """Compute the network in the fastest way of those asked for."""
+        library, dtype = self._asked
+        choices = [(each, tried) for each in self._libraries(library) for tried in ((dtype,) if dtype else DTYPES)]
+        if int8 is not None and self._openvino is not None:
+            fits = self._openvino.take_int8(int8)
+            if dtype == torch.int8 and not fits:
+                raise int8.refusal("the convolutions of this network on this board", "those in it have other inputs or outputs")
+            if dtype is None and fits:
+                choices.append(("openvino", torch.int8))
+        evaluations = self.evaluations
+        fastest = self._fastest(choices)
+        self.evaluations = evaluations  # without those that were timed
+        if fastest != (self.library, self.dtype):
+            self._use(*fastest)
+        if self.library == "torch":
+            self._openvino = None
 
     def _take(self, model: nn.Module) -> dict[str, torch.Tensor]:
         """Fold a copy of the network, check that it has the same outputs, and return its weights."""
@@ -251,15 +260,14 @@ class InferenceNetwork:
             assert self._openvino is not None
             self._openvino.compile(dtype)
 
-    def _fastest(self, choices: list[tuple[Library, torch.dtype]], states: np.ndarray) -> tuple[Library, torch.dtype]:
-        """Return the way to compute these states that takes the shortest time, among those with the right results."""
+    def _fastest(self, choices: list[tuple[Library, torch.dtype]]) -> tuple[Library, torch.dtype]:
+        """Return the way to compute a batch that takes the shortest time, among those with the right results."""
         seconds: dict[tuple[Library, torch.dtype], float] = {}
         for choice in choices:
             self._use(*choice)
             if self._is_right():
                 shortest = min(seconds.values(), default=math.inf)
-                seconds[choice] = self._seconds(states, shortest) if len(choices) > 1 else 0.0
-        self.evaluations = 0
+                seconds[choice] = self._seconds(self._timed, shortest) if len(choices) > 1 else 0.0
         if not seconds:
             raise ValueError(
                 f"expected from {self.description} what torch computes in float32; on this processor, the results are others"

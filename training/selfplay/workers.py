@@ -95,7 +95,7 @@ class Played:
 
 
 def network_with(weights: bytes, earlier: InferenceNetwork | None, *, config: RunConfig, callers: int = 1) -> InferenceNetwork:
-    """Return a network with these weights, computed as the earlier one is, or in the fastest way if there is none.
+    """Return the earlier network with these weights, or a new one, computed in the fastest way, if there is none.
 
     Args:
         weights: packed by `to_bytes`.
