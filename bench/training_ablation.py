@@ -47,6 +47,7 @@ SWITCHES = {
     "mixed-value": "--root-value-weight 0.25",
     "resignation": "--resign-below -0.9",
     "gate": "--gate",
+    "structured": "--structured-start",
 }
 PLAIN = "plain"
 SIDE_BY_SIDE = 64

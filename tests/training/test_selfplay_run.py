@@ -391,6 +391,9 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected --search puct with --forced-playouts-k; got gumbel" in refusal(
         started, arguments(nowhere, "--forced-playouts-k", 2)
     )
+    assert "expected --structured-start for new weights" in refusal(
+        started, arguments(nowhere, "--structured-start", "--init-model", wrong)
+    )
     assert "expected openings of 0 to 4 stones" in refusal(started, arguments(nowhere, "--opening-stones", 5))
     assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
     assert not nowhere.exists()
@@ -398,7 +401,7 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
         assert "expected weights" in refusal(started, arguments(nowhere, "--init-model", path))
     deep = ROOT / "model" / "11_11_5.pt"
     words = ["gomoku_11", "--run", str(nowhere), "--init-model", str(deep), "--blocks", "3"]
-    assert refusal(started, words).endswith(f"3 blocks in {deep}; they have 121 points and 6 blocks\n")
+    assert refusal(started, words).endswith(f"expected weights of 3 blocks in {deep}; they have 6\n")
     assert not nowhere.exists()
     (tmp_path / "file").write_text("")
     assert "run, which cannot be used: Not a directory" in refusal(started, arguments(tmp_path / "file" / "run"))

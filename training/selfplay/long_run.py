@@ -34,7 +34,8 @@ from common.program_starts import INTERRUPTED
 from common.subnormals import flush_subnormals
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.freed_memory import keep_freed_memory
-from training.inference.networks import read_game_model
+from training.inference.evaluators import DENSE
+from training.inference.networks import read_game_model, structured_model
 from training.old_settings import with_current_names
 from training.selfplay.learner import Learner
 from training.selfplay.presets import DEFAULTS, LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
@@ -92,25 +93,39 @@ def say_defaults(config: RunConfig, recorded: Mapping[str, Any]) -> None:
         )
 
 
-def first_weights(config: RunConfig) -> dict[str, Any]:
-    """Read the weights to start from.
+def first_weights(config: RunConfig) -> dict[str, Any] | None:
+    """Return the weights to start from, from a file or made by structure; None for ordinary random weights.
+
+    From a file for another board, the course's network takes all but the dense layers, whose weights belong to single points;
+    these begin as in a structured start.
 
     Raises:
-        UsageError, WeightsError: the file holds no weights, or weights for another board or depth.
+        UsageError, WeightsError: the file holds no weights, or weights for another depth or, of a network whose heads belong
+            to a board and that is not the course's, for another board.
     """
-    if config.network != "course":
+    if config.init_model and config.network != "course":
         return read_game_model(config.init_model, config.rules()).state_dict()
+    if not config.init_model and not config.structured_start:
+        return None
+    torch.manual_seed(config.seed)
+    made = structured_model(config.network, config.rules(), config.blocks, config.filters).state_dict()
+    if not config.init_model:
+        return made
     weights = read_weights(config.init_model)
     width, height, blocks = read_sizes(weights)
     if blocks > config.blocks:
         weights = without_idle_blocks(weights)
         blocks = read_sizes(weights)[2]
-    if (width * height, blocks) != (config.board_width * config.board_height, config.blocks):
-        raise UsageError(
-            f"expected weights for the board {config.board_width}x{config.board_height} and {config.blocks} blocks in "
-            f"{config.init_model}; they have {width * height} points and {blocks} blocks"
-        )
-    return weights
+    if blocks != config.blocks:
+        raise UsageError(f"expected weights of {config.blocks} blocks in {config.init_model}; they have {blocks}")
+    if width * height == config.board_width * config.board_height:
+        return weights
+    print(
+        f"The weights in {config.init_model} are for a board of {width * height} points; the run takes their convolutions, and "
+        "begins with new dense layers.",
+        file=sys.stderr,
+    )
+    return {name: made[name] if name.startswith(DENSE) else weights.get(name, made[name]) for name in made}
 
 
 def make_run(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None) -> Learner:
@@ -198,7 +213,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.resume and options.preset:
             raise UsageError("expected no preset with --resume, which reads the settings from the folder")
         config = settings(options)
-        weights = first_weights(config) if config.init_model and not options.resume else None
+        weights = None if options.resume else first_weights(config)
         with held_folder(options.run, by="training"):
             return go(config, options, weights)
     except (UsageError, WeightsError, NotImplementedError) as error:

@@ -99,8 +99,10 @@ class RunConfig:
         save_every_s: seconds between two checkpoints.
         backend: what computes the networks that play: torch, openvino, or the faster one of them (auto).
         seed: the seed of all random numbers.
+        structured_start: whether the new weights let the residual blocks change nothing yet, and the course's policy treat all
+            points alike (`training.inference.networks.structured_model`), in place of ordinary random weights.
         init_model: weights to start from, without their idle blocks if they have more blocks than `blocks`; an empty string
-            for new random weights.
+            for new weights.
     """
 
     board_width: int
@@ -147,6 +149,7 @@ class RunConfig:
     save_every_s: float = 60.0
     backend: Backend = "auto"
     seed: int = 1
+    structured_start: bool = False
     init_model: str = ""
 
     def rules(self) -> GameRules:
@@ -213,6 +216,8 @@ class RunConfig:
             raise UsageError("expected --search puct with --forced-playouts-k; got gumbel, which has no noise")
         if self.sharpened_targets and self.search == "gumbel":
             raise UsageError("expected --search puct with --sharpened-targets; got gumbel, which learns from no visits")
+        if self.structured_start and self.init_model:
+            raise UsageError("expected --structured-start for new weights; got it with --init-model")
         if self.search_depth == 1:
             raise UsageError("expected --search-depth 0, or at least 2; got 1")
         if self.game == "gomoku" and min(self.board_width, self.board_height) < self.n_in_row:
@@ -299,7 +304,7 @@ RUN_PRESETS = {
 # The files of a run depend on these settings, so they cannot change.
 LASTING = (
     "board_width", "board_height", "n_in_row", "blocks", "game", "network", "filters", "komi", "buffer_positions",
-    "mcts_playouts", "seed", "init_model",
+    "mcts_playouts", "seed", "structured_start", "init_model",
 )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ from common.program_starts import INTERRUPTED
 from common.subnormals import flush_subnormals
 from games.protocol import GameRules
 from training.freed_memory import keep_freed_memory
-from training.inference.networks import kind_of, new_model, read_model
+from training.inference.networks import kind_of, read_model, structured_model
 from training.inference.timing import computing_clock, shortest_time
 from training.interrupts import Interrupts
 from training.metrics import add_row, keep_rows
@@ -56,15 +56,10 @@ EVALUATED = 2048  # the most held-back positions that an evaluation uses
 TOP = 5
 MOMENTUM = 0.9
 WARM_UP_STEPS = 100  # counted from the start, and again from each deepening
-PADDING = 2  # rows and columns of zero padding on each side of the planes of the course's network
 
 
 def make_model(rules: GameRules, blocks: int, seed: int, network: str = "course", filters: int = 64) -> nn.Module:
-    """Make the initial network: its residual blocks change nothing yet, and the course's policy treats all points alike.
-
-    With ordinary random initialisation the dense layer of the course's policy head would have to learn separately for each
-    point how to read the tower's output there. Instead, it starts as the difference of the head's two planes at the point of
-    the move.
+    """Make the initial network (`structured_model`).
 
     Args:
         rules: the game.
@@ -73,21 +68,7 @@ def make_model(rules: GameRules, blocks: int, seed: int, network: str = "course"
         network, filters: see SupervisedConfig.
     """
     torch.manual_seed(seed)
-    model = new_model(network, rules, blocks, filters)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if name.startswith("resnet.") and name.endswith(".4.weight"):
-                parameter.zero_()
-        if network == "course":
-            weight, bias = (model.get_parameter(f"dense_layer_1.{name}") for name in ("weight", "bias"))
-            weight.zero_()
-            bias.zero_()
-            points = np.arange(rules.actions)
-            h, w = np.divmod(points, rules.width)
-            place = (rules.height - 1 - h + PADDING) * (rules.width + 2 * PADDING) + w + PADDING  # row 0 is the top row
-            weight[points, 2 * place] = 1.0
-            weight[points, 2 * place + 1] = -1.0
-    return model
+    return structured_model(network, rules, blocks, filters)
 
 
 def deepened(model: nn.Module, rules: GameRules, blocks: int, seed: int) -> nn.Module:
