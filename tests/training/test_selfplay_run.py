@@ -391,9 +391,6 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected --search puct with --forced-playouts-k; got gumbel" in refusal(
         started, arguments(nowhere, "--forced-playouts-k", 2)
     )
-    assert "expected --structured-start for new weights" in refusal(
-        started, arguments(nowhere, "--structured-start", "--init-model", wrong)
-    )
     assert "expected openings of 0 to 4 stones" in refusal(started, arguments(nowhere, "--opening-stones", 5))
     assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
     assert not nowhere.exists()
