@@ -37,7 +37,7 @@ from training.selfplay import long_run
 from training.selfplay.presets import RUN_PRESETS, RunConfig, add_options, changed
 
 # The settings of all runs. Only their CPU time ends them, and nothing depends on the matches for the ratings.
-ALL_RUNS = "--search puct --no-gate --games 100000000 --rating-games 2 --mcts-playouts 2 --window-share 1"
+ALL_RUNS = "--search puct --no-gate --games 100000000 --rating-games 2 --mcts-playouts 2 --window-share 1 --no-structured-start"
 SWITCHES = {
     "sharpened": "--sharpened-targets",
     "window": "--window-share 0.4",

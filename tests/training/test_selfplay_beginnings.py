@@ -20,8 +20,6 @@ def test_a_structured_start_lets_the_blocks_do_nothing_and_the_policy_read_each_
     assert head.abs().sum() == 2 * 9 and head.sum() == 0
     code, _, err = started(resumed(tmp_path / "run", "--no-structured-start"))
     assert code == 2 and "expected --structured-start True, as when" in err
-    code, _, err = started(arguments(tmp_path / "other", "--structured-start", "--init-model", "some.model"))
-    assert code == 2 and "expected --structured-start for new weights" in err
 
 
 def test_two_seeds_give_two_structured_starts_and_one_seed_the_same(started, tmp_path):

@@ -99,7 +99,7 @@ class RunConfig:
         save_every_s: seconds between two checkpoints.
         backend: what computes the networks that play: torch, openvino, or the faster one of them (auto).
         seed: the seed of all random numbers.
-        structured_start: whether the new weights let the residual blocks change nothing yet, and the course's policy treat all
+        structured_start: whether new weights let the residual blocks change nothing yet, and the course's policy treat all
             points alike (`training.inference.networks.structured_model`), in place of ordinary random weights.
         init_model: weights to start from, without their idle blocks if they have more blocks than `blocks`; an empty string
             for new weights.
@@ -216,8 +216,6 @@ class RunConfig:
             raise UsageError("expected --search puct with --forced-playouts-k; got gumbel, which has no noise")
         if self.sharpened_targets and self.search == "gumbel":
             raise UsageError("expected --search puct with --sharpened-targets; got gumbel, which learns from no visits")
-        if self.structured_start and self.init_model:
-            raise UsageError("expected --structured-start for new weights; got it with --init-model")
         if self.search_depth == 1:
             raise UsageError("expected --search-depth 0, or at least 2; got 1")
         if self.game == "gomoku" and min(self.board_width, self.board_height) < self.n_in_row:
@@ -254,12 +252,16 @@ RUN_PRESETS = {
         5, 5, 4, 3, playouts=24, first_n_moves=6, games=6000, buffer_positions=50_000, batch_size=128, check_every=1000,
     ),
     "6x6x4": RunConfig(6, 6, 4, 4, first_n_moves=8, games=10_000, check_every=2000),
-    "9x9x5": RunConfig(9, 9, 5, 6, games=50_000, buffer_positions=500_000, start_positions=10_000, check_every=5000),
+    "9x9x5": RunConfig(
+        9, 9, 5, 6, games=50_000, buffer_positions=500_000, start_positions=10_000, check_every=5000, structured_start=True,
+    ),
     "gomoku_11": RunConfig(
         11, 11, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=5000, save_every_s=180,
+        structured_start=True,
     ),
     "gomoku_15": RunConfig(
         15, 15, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=5000, save_every_s=180,
+        structured_start=True,
     ),
     # As the course's document has it; its buffer of 500000 samples holds 62500 positions in eight symmetries each.
     "gomoku_11_paper": RunConfig(
