@@ -37,6 +37,8 @@ ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.
 NO_TEMPORARY_FILE = re.compile(r"^Cannot create temporary file in .*", re.MULTILINE)
 # What the compiler, the assembler and the linker say when the disk of their files is full.
 NO_ROOM = re.compile(r"^\S+: (?:[Ff]atal error|final link failed): (?:.*: )?No space left on device$", re.MULTILINE)
+# What the linker says of an address more than 2 GiB away.
+TOO_FAR = "relocation truncated to fit"
 STANDARD = "-std=c++"
 LATEST = f"{STANDARD}23"
 COMPILER_MEMORY_MIB = 4096
@@ -393,6 +395,8 @@ def first_error(diagnostics: str) -> str:
         for line in lines:
             if mark in line:
                 return line[:MESSAGE_CHARACTERS]
+    if any(TOO_FAR in line for line in lines):
+        return "the linker cannot reach all of its static data, which take 2 GiB or more"
     if "Assembler messages:" in diagnostics and (refused := ASSEMBLER.search(diagnostics)):
         # Outside a function the error is located in the assembler's input, a file that the compiler generated.
         where = "" if ".s:" in refused["place"] else f" at {refused['place']}"

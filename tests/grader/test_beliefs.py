@@ -8,12 +8,13 @@ from grader.judge.support.beliefs import (
     TAKEN,
     Temptation,
     forgets_the_swap,
-    is_free_if_transposed,
+    likely_slips,
     longest_row,
     stones_before_swap,
     temptations,
 )
 
+YX, FROM_ONE = "answers `y x` instead of `x y`", "counts from 1 instead of 0"
 # White takes over 7 7 and 8 8; black lays 9 9 and 6 6 beside them, which would be an open four had no stone changed hands.
 AS_WHITE = [(7, 7), (7, 8), (8, 8), SWAP, (9, 9), (0, 3), (6, 6)]
 # White takes over 7 7 and 7 8; black adds 7 9 and 7 10, which would be an open four with them.
@@ -69,11 +70,22 @@ def test_a_row_is_as_long_as_its_stones_where_the_other_colour_has_none():
     assert longest_row(stones, (4, 0), 0) == 3  # from 0 0 to 4 0
 
 
-def test_a_taken_point_is_told_from_one_that_only_lies_transposed():
+def test_a_taken_point_is_explained_by_each_slip_that_makes_sense_of_all_answers():
     moves = [(5, 6), (0, 0), (5, 7), (5, 8)]
-    assert is_free_if_transposed(moves, 0, (5, 8))
-    assert not is_free_if_transposed(moves, 0, (5, 6)), "its own stone is taken however the board lies"
-    assert not is_free_if_transposed(moves, 0, (0, 0))
+    assert dict(likely_slips(moves, 0, (5, 8))) == {YX: (8, 5), FROM_ONE: (4, 7)}
+    assert likely_slips(moves, 0, (5, 6)) == [], "its own stone is taken however the board lies"
+    assert likely_slips(moves, 0, (0, 0)) == []
+
+
+def test_a_slip_by_which_the_engine_meant_a_taken_point_is_none():
+    assert likely_slips([(8, 8), (9, 9), (10, 10)], 1, (10, 10)) == []
+    assert dict(likely_slips([(7, 8), (7, 9), (8, 8), (8, 9), (8, 7)], 1, (8, 8))) == {}
+    assert dict(likely_slips([(9, 10)], 1, (9, 10))) == {YX: (10, 9), FROM_ONE: (8, 9)}
+
+
+def test_a_slip_that_makes_less_sense_than_a_missed_stone_is_none():
+    moves = [(3, 9), (9, 2), (4, 9), (9, 7), (5, 9), (6, 9)]
+    assert dict(likely_slips(moves, 0, (6, 9))) == {FROM_ONE: (5, 8)}, "transposed, 9 2 and 9 7 leave no room for a row of five"
 
 
 def test_the_stones_of_before_a_swap():

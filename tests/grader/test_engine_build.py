@@ -39,6 +39,10 @@ BROKEN = {
         {"Minimax/a.cpp": 'asm(".incbin \\"/nowhere\\"");\n' + WHOLE},
         "the assembler rejects the inline assembly: file not found: /nowhere",
     ),
+    "static data of more than 2 GiB": (
+        {"Minimax/a.cpp": "#include <iostream>\nstatic volatile char a[3L << 30];\nint main() { std::cout << a[3L << 29]; }\n"},
+        "the linker cannot reach all of its static data, which take 2 GiB or more",
+    ),
     "two mains": ({"Minimax/a.cpp": WHOLE, "Minimax/b.cpp": WHOLE}, "multiple definition of `main'"),
 }
 

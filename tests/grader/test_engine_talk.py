@@ -72,6 +72,11 @@ def test_the_cause_is_named_and_the_first_stone_is_still_read(changes, sentence)
         ("7,7\n", f"It answered '7,7' where 7 7 was expected. {FORM}"),
         ("(7, 8)\n", f"It answered '(7, 8)' where 7 8 was expected. {FORM}"),
         ("7 7 12\n", f"It answered '7 7 12', 3 numbers where two are expected. {FORM}"),
+        ("5.0 4.0\n", f"It answered '5.0 4.0', which are not whole numbers. {FORM}"),
+        ("E6\n", f"It answered 'E6', one number where two are expected. {FORM}"),
+        ("swap!\n", "It wrote 'swap!', but a swap is written -1 -1."),
+        ("7 7 nodes 1234\n", f"It wrote 'nodes 1234' after its answer '7 7'. {NOTES}"),
+        ("depth 4 12 7 7\n", f"It wrote 'depth 4 12' before its answer '7 7'. {NOTES}"),
         ("7\n7\n", f"It wrote the two numbers 7 and 7 on two lines. {FORM}"),
         ("7 7\n8 8\n", f"It gave more than one answer to one line: '7 7', '8 8'. {FORM}"),
         ("7 7\nscore 12\n", f"It wrote 'score 12' after its answer '7 7'. {NOTES}"),
@@ -82,6 +87,12 @@ def test_the_cause_is_named_and_the_first_stone_is_still_read(changes, sentence)
 )
 def test_an_answer_of_another_form_is_named(text, sentence):
     assert explain_answer(text) == sentence
+
+
+def test_the_answer_of_the_game_is_explained_unless_its_answer_now_has_several_lines():
+    assert explain_talk(heard(answer='print("8,8", flush=True)'), "9,5").startswith("It answered '9,5' where 9 5 was expected.")
+    talk = heard(answer=f'print("0.5 12", flush=True); {ANSWER}')
+    assert explain_talk(talk, "0.7 31") == f"It wrote '0.5 12' before its answer '7 7'. {NOTES}"
 
 
 def test_a_program_that_ends_or_cannot_be_heard_is_no_fault_of_the_listener():

@@ -14,6 +14,7 @@ from arena.match.match import MatchResult, ThreadRunner, play_match
 from arena.match.setup import MatchSetup
 from grader.errors import StudentFault
 from grader.judge.checks import test_minimax as checks
+from grader.judge.support.engine_talk import AFTER_SWAP, FEWER_MEANS, FLUSH, FORM, ONE_ANSWER, TOLD_OF_SWAP
 from grader.judge.support.protocol_games import Side
 from grader.judge.support.ruling import Ruling
 
@@ -89,6 +90,50 @@ def test_a_swap_in_place_of_a_move_that_was_not_found_is_named():
     assert side(1, misbehaving("swap", 4)).fault().endswith("its search returned without a move.")
 
 
+# Plays free points far apart, except where `odd` does something else; `mine` counts its answers.
+ODD = """
+import sys
+side, mine, free = int(input()), 0, [(4 * i % 15, 7 * i % 15) for i in range(1, 15)]
+print("odd", flush=True)
+for line in sys.stdin:
+    swapped = mine > 0 and line == "-1 -1\\n"
+    free = [point for point in free if point != tuple(map(int, line.split()))]
+    {odd}
+    mine += 1
+    print(*free.pop(), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("seat", "odd", "words"),
+    [
+        (1, 'if mine == 1: print("-1 -1\\n8 1", flush=True); mine += 1; continue', f"{ONE_ANSWER} {AFTER_SWAP}"),
+        (0, 'if mine == 2: print("1 12\\n3 13", flush=True); mine += 1; continue', ONE_ANSWER),
+        (1, 'if mine == 1: print("swap", flush=True); continue', "It wrote 'swap', but a swap is written -1 -1."),
+        (0, "if mine == 1: print(flush=True); continue", f"answered '' instead of two numbers. It wrote an empty line. {FORM}"),
+        (0, "if mine == 1: break", "exited with exit code 0. An engine goes on reading and answering until its input ends."),
+        (0, 'if mine == 1: print("15 0", flush=True); continue', "off the 15x15 board. Both numbers count from 0 to 14."),
+        (0, "if swapped: sys.exit(1)", f"exited with exit code 1. {TOLD_OF_SWAP}"),
+        (0, 'if swapped: print("-1 -1", flush=True); continue', f"only at ply 4. {TOLD_OF_SWAP}"),
+    ],
+    ids=["swap and stone", "two answers", "word", "empty line", "ends early", "off the board", "swap exits", "swap echoed"],
+)
+def test_what_an_engine_has_to_do_is_said_beside_its_fault(seat, odd, words):
+    engine = EngineSpec("odd", (sys.executable, "-S", "-c", ODD.format(odd=odd)))
+    assert side(seat, engine).fault().endswith(words)
+
+
+def test_an_engine_that_dies_before_its_name_is_told_of_its_memory_and_files():
+    dies = EngineSpec("dies", (sys.executable, "-S", "-c", "import os; os.abort()"))
+    assert side(0, dies).fault().endswith(f"was ended by signal SIGABRT. {FEWER_MEANS}")
+
+
+def test_an_answer_without_the_end_of_its_line_is_quoted_once():
+    played = Side(0, misbehaving("no_newline"), None, Limits(move_s=0.5), Random(1))
+    played.play()
+    assert played.fault().endswith(f"; what it wrote, '3 3', has no end of line. {FLUSH}")
+
+
 def test_an_engine_that_waits_for_more_input_is_told_so():
     waits = EngineSpec("waits", (sys.executable, "-S", "-c", "input(); print('waits', flush=True); input(); input()"))
     played = Side(0, waits, None, Limits(move_s=0.5), Random(1))
@@ -125,7 +170,7 @@ def test_stones_that_vary_and_lie_outside_at_times_get_the_share_for_that(openin
 def test_a_stone_that_never_varies_is_seen_more_often_before_it_costs_its_share(opening, assignment):
     ruling = opening(scripted([(7, 7)]), assignment)
     assert ruling.share == assignment.shares["minimax.opening"]["never_varies"]
-    assert ruling.message == f"The first stone was (7, 7) in each of {checks.SAME_STARTS} games; it should vary."
+    assert f"The first stone was (7, 7) in each of {checks.SAME_STARTS} games; it should vary. Draw it, with" in ruling.message
 
 
 def test_a_stone_that_is_always_the_same_one_outside_gets_nothing(opening, assignment):

@@ -1,16 +1,16 @@
 """Infer from an engine's moves which board it believes it is playing on.
 
-An engine may play only legal points until the game ends and still keep a wrong board internally. Two such errors can be
-recognised from the moves: a swap that did not change the colour of any stone, and transposed coordinates of the engine's own
-stones.
+An engine may play only legal points until the game ends and still keep a wrong board internally. Such errors can be recognised
+from the moves: a swap that did not change the colour of any stone, and slips by which the engine writes another point than it
+means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from arena.rules import SWAP, Action, Position
+from arena.rules import SWAP, Action
 from grader.judge.support.tame_player import WINDOWS
 
 # A point on the real board is idle if no row of five through it that one colour can still fill has more than this many stones.
@@ -19,6 +19,11 @@ IDLE = 2
 # p, it is convicted with probability p^8 (9 - 8 p). In trials, engines that play a random point next to the stones took 1 in
 # 12, which gives 2 in 10^8; engines that look for rows or threats took at most 1 in 200, which gives 1 in 10^17.
 TAKEN, PASSED_BY = 8, 2
+# Slip -> the point that an engine meant by an answer.
+SLIPS: Mapping[str, Callable[[Action], Action]] = {
+    "answers `y x` instead of `x y`": lambda point: (point[1], point[0]),
+    "counts from 1 instead of 0": lambda point: (point[0] - 1, point[1] - 1),
+}
 
 
 @dataclass(frozen=True)
@@ -94,28 +99,46 @@ def _completions(stones: Mapping[Action, int], colour: int) -> frozenset[Action]
     return frozenset(found)
 
 
-def is_free_if_transposed(moves: Sequence[Action], seat: int, refused: Action) -> bool:
-    """Return whether the refused point fits an engine that writes `y x` for `x y`.
+def likely_slips(moves: Sequence[Action], seat: int, refused: Action) -> list[tuple[str, Action]]:
+    """Return the slips that may explain why an engine answered a taken point, each with the point that it then meant.
 
-    It does if, with the engine's own stones transposed, the point that it meant is free and lies in a row with some stone.
+    A slip fits if every point that the engine meant was free on the board that it then had in mind, and if the answers make as
+    much sense there as on the real board without the taken stone: they lie in rows that are as long. The slip that makes the
+    most sense comes first.
 
     Args:
         refused: the engine's answer after these moves, a point that is already taken.
     """
-    believed = {}
-    for point, owner in _owners(moves).items():
-        believed[(point[1], point[0]) if owner == seat else point] = owner
-    meant = (refused[1], refused[0])
-    return meant not in believed and max(longest_row(believed, meant, colour) for colour in (0, 1)) > 0
+    least = _sense([*moves, refused], seat, lambda point: point, unseen=refused)
+    worth = {slip: _sense([*moves, refused], seat, meant) for slip, meant in SLIPS.items()}
+    fitting = [slip for slip in SLIPS if worth[slip] >= max(least, 1)]
+    return [(slip, SLIPS[slip](refused)) for slip in sorted(fitting, key=worth.__getitem__, reverse=True)]
+
+
+def _sense(moves: Sequence[Action], seat: int, meant: Callable[[Action], Action], unseen: Action | None = None) -> int:
+    """Return the sum of the longest rows through this seat's points when it played them; -1 if it meant a taken point.
+
+    Args:
+        meant: an answer of the seat -> the point that it meant.
+        unseen: a stone that the engine does not know of.
+    """
+    believed: dict[Action, int] = {}
+    total = 0
+    for ply, action in enumerate(moves):
+        owner = ply % 2
+        if action == SWAP:
+            believed = {point: 1 - colour for point, colour in believed.items()}
+            continue
+        point = meant(action) if owner == seat else action
+        if owner == seat and believed:
+            if point in believed:
+                return -1
+            total += max(longest_row(believed, point, colour) for colour in (0, 1))
+        if action != unseen:
+            believed[point] = owner
+    return total
 
 
 def stones_before_swap(moves: Sequence[Action]) -> set[Action]:
     """Return the stones on the board when the swap was made; the empty set if there was no swap."""
     return set(moves[: moves.index(SWAP)]) if SWAP in moves else set()
-
-
-def _owners(moves: Sequence[Action]) -> dict[Action, int]:
-    position = Position(free_opening=True)
-    for action in moves:
-        position.play(action)
-    return position.stones

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from arena.engine.engine_process import EngineSpec, GameOffer, Limits, environment
 from arena.engine.process import ProcessTree
 from arena.match.referee import GameRecord
-from arena.rules import SWAP_PLY, Termination, from_line
-from grader.judge.support.beliefs import is_free_if_transposed, stones_before_swap
+from arena.rules import SIZE, SWAP, SWAP_PLY, Termination, from_line
+from grader.judge.support.beliefs import likely_slips, stones_before_swap
 
 QUIET_S = 0.5  # a program that has written something counts as finished after this long without computing or writing
 SILENT_S = 3.0  # the same, for a program that has not written anything yet
@@ -27,6 +27,10 @@ SHOWN_CHARACTERS = 60
 NOTES = "Standard output is reserved for the protocol: write messages to std::cerr."
 FLUSH = "End each answer with std::endl, which ends the line and flushes it."
 FORM = "An answer is two integers with a space between them, and the end of the line."
+ONE_ANSWER = "It had already answered: each line that it reads gets one answer."
+TOLD_OF_SWAP = "White had just swapped: black then reads -1 -1, changes the colour of all stones and places the next one."
+FEWER_MEANS = "Here it can open no files, and has less memory than in evaluate.py unless you give --memory-mib (section 4.2)."
+AFTER_SWAP = "After a swap black moves next, so white's -1 -1 is its whole answer."
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,13 @@ def _read(pipe: int) -> bytes | None:
         return b""
 
 
-def explain_talk(talk: Talk) -> str:
-    """Return a description of the first fault, or "" if there is no fault."""
+def explain_talk(talk: Talk, refused: str = "") -> str:
+    """Return a description of the first fault, or "" if there is no fault.
+
+    Args:
+        talk: what the engine wrote when it was started once more.
+        refused: what it wrote in the game, which counts unless its answer now has several lines, which say more.
+    """
     if talk.early.strip():
         return f"It wrote {_shown(talk.early)} before it was told its side. {NOTES}"
     *before, name = talk.introduction.rstrip().splitlines() or [""]
@@ -113,6 +122,8 @@ def explain_talk(talk: Talk) -> str:
         return f"It wrote its name {_shown(name)} without the end of the line. {FLUSH}"
     if not talk.answer.strip() and talk.at_the_end.strip():
         return f"Its answer {_shown(talk.at_the_end)} came only when its input ended. {FLUSH}"
+    if refused and len(talk.answer.splitlines()) < 2:
+        return explain_answer(f"{refused}\n")
     return explain_answer(talk.answer)
 
 
@@ -138,10 +149,17 @@ def _explain_line(line: str) -> str:
     """Return what is wrong with a single line that is not an answer."""
     numbers = re.findall(r"-?\d+(?:\.\d+)?", line)
     words = re.search(r"[^\W\d_]{2,}", line)
+    if line.strip(" .!").casefold() == "swap":
+        return f"It wrote {_shown(line)}, but a swap is written -1 -1."
+    if words is None and len(numbers) == 2 and "." in line:
+        return f"It answered {_shown(line)}, which are not whole numbers. {FORM}"
     if words is None and len(numbers) == 2:
         return f"It answered {_shown(line)} where {numbers[0]} {numbers[1]} was expected. {FORM}"
     if words is None and numbers:
-        return f"It answered {_shown(line)}, {len(numbers)} numbers where two are expected. {FORM}"
+        count = "one number" if len(numbers) == 1 else f"{len(numbers)} numbers"
+        return f"It answered {_shown(line)}, {count} where two are expected. {FORM}"
+    if words is not None and (begin := re.match(r"(-?\d+[ \t]+-?\d+)[^\w.](?!.*\d[ \t]+-?\d+$)", line)):
+        return f"It wrote {_shown(line[begin.end() :])} after its answer {_shown(begin[1])}. {NOTES}"
     if words is not None and (ending := re.search(r"(-?\d+)[ \t]+(-?\d+)$", line)):
         return f"It wrote {_shown(line[: ending.start()].strip())} before its answer {_shown(ending[0])}. {NOTES}"
     return f"It wrote {_shown(line)}, which is not an answer. {NOTES}"
@@ -172,25 +190,44 @@ def _shown(text: str) -> str:
 def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits) -> str:
     """Return the likely cause of the fault by which this seat lost a game, or "" if the cause is unknown."""
     match game.termination:
+        case Termination.CRASH | Termination.ILLEGAL_SWAP if game.moves and game.moves[-1] == SWAP:
+            return TOLD_OF_SWAP
         case Termination.ILLEGAL_MOVE:
             return _explain_illegal_move(game, seat)
         case Termination.ILLEGAL_SWAP if len(game.moves) >= SWAP_PLY:
             return "If -1 -1 stands for 'no move found' in the engine, its search returned without a move."
+        case Termination.TIMEOUT if "has no end of line" in game.detail:
+            return FLUSH
         case Termination.MALFORMED | Termination.INIT_FAILED | Termination.TIMEOUT if cause := explain_talk(
-            listen(spec, limits, seat)
+            listen(spec, limits, seat), game.refused
         ):
             return cause
+        case Termination.MALFORMED if _is_point(game.refused):
+            swapped = len(game.moves) > SWAP_PLY and game.moves[-2] == SWAP
+            return ONE_ANSWER + f" {AFTER_SWAP}" * swapped
+        case Termination.MALFORMED if not game.refused and game.detail.startswith("answered"):
+            return f"It wrote an empty line. {FORM}"
         case Termination.MALFORMED:
             return explain_answer(f"{game.refused}\n") or NOTES
+        case Termination.CRASH if game.detail.startswith("exited with exit code 0"):
+            return "An engine goes on reading and answering until its input ends."
+        case Termination.INIT_FAILED if "signal" in game.detail:
+            return FEWER_MEANS
         case Termination.TIMEOUT if game.move_cpu_s[-1] < IDLE_S:
+            if game.moves and game.moves[-1] == SWAP:
+                return TOLD_OF_SWAP
             return f"It hardly computed: it may be waiting for more input, or its answer was not flushed. {FLUSH}"
     return ""
 
 
 def _explain_illegal_move(game: GameRecord, seat: int) -> str:
-    x, y = from_line(game.refused)
-    if (x, y) in stones_before_swap(game.moves):
+    x, y = point = from_line(game.refused)
+    if not (0 <= x < SIZE and 0 <= y < SIZE):
+        return f"Both numbers count from 0 to {SIZE - 1}."
+    if point in stones_before_swap(game.moves):
         return "That stone was there before the swap. A swap removes no stones: it changes their colours."
-    if is_free_if_transposed(game.moves, seat, (x, y)):
-        return f"With its own stones transposed, {y} {x} would be free: does it answer `y x` instead of `x y`?"
-    return ""
+    causes = [
+        f"If it {slip}, it meant {meant[0]} {meant[1]} here, which would be free"
+        for slip, meant in likely_slips(game.moves, seat, point)
+    ]
+    return f"{'. '.join(causes)}. Otherwise its board lacks the stone that is there." if causes else ""
