@@ -171,6 +171,13 @@ def test_cases_hold_what_their_families_promise():
         begin = int(ko["begin"])
         assert (ko["why"][begin] == go_families.KO).any() and ko["moves"][begin] == ko["moves"][begin + 1] == ko["size"].prod()
         assert np.array_equal(ko["why"][begin], ko["why"][begin + 3]), "two passes are taken back, and the ko stands again"
+        for name in ("remembered", "barred"):
+            case = go_families.FAMILIES[name](Random(number))
+            begin, passes = int(case["begin"]), [case["size"].prod()] * 2
+            by_both = case["why"][[begin, begin + 2]]  # before the two passes, and between them
+            assert (by_both == go_families.SUPERKO).any() and case["moves"][begin : begin + 2].tolist() == passes
+            assert np.array_equal(case["why"][begin], case["why"][begin + 3]), "superko forbids the same points again"
+        assert case["worth"][begin] >= 0 and not (by_both[:, case["worth"][begin]] == go_families.LEGAL).any()
         last = go_families.FAMILIES["last"](Random(number))
         assert len(last["moves"]) == last["begin"] + last["depth"] and last["ends"][-1][0] and last["worth"][-1] == -1
         assert set(last["moves"][-2:].tolist()) == {last["size"].prod()}, "two passes end it, and not the depth limit"

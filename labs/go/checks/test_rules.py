@@ -176,7 +176,7 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     Accepts: a board without `for_search`, whose simulations the next checks judge. Also see `test_captures`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
-    watch = ["availables", "game_end?", "get_current_player", "score?", "states", "captures?"]
+    watch = ["availables", "game_end?", "get_current_player", "score?", "states", "captures?", "last_move?"]
     families = cycle(COPIED if _can_simulate(worker, cases.draw("deep", rng)) else REAL_GAMES)
     lines = followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), COPIES, Tally({LATE: LATE_MOVES}))
     judge_copies(worker, ruling, rng, _copied(lines), watch)

@@ -25,13 +25,13 @@ from labs.go.checks.lines import (
     says_over,
     start_of,
 )
-from labs.support.boards import LabPosition, Tally, Walk, line_of
+from labs.support.boards import LabPosition, Step, Tally, Walk, line_of
 from labs.support.cases import Case, Cases
 from labs.support.copies import changed_by
 from labs.support.searches import Searched, expect_right_move, expect_sound_search, judge_searches
 
-LINES, TREES, LAST_WORDS = 32, 5, 5
-DEEP = ("deep", "last", "deep", "ko")  # families of the simulations in which two passes are judged
+LINES, TREES, LAST_WORDS = 36, 5, 5
+DEEP = ("deep", "last", "remembered", "deep", "ko", "barred")  # families of the simulations in which two passes are judged
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
 TAKEN_BACK, ENDED, AT_THE_LIMIT = "pairs of passes that are taken back", "pairs of passes that end the game", "depth limits"
 RULES = ("availables", "game_end", "get_current_player", "score?")
@@ -160,15 +160,27 @@ def _ends_in_two_passes(case: Case, played: list[int]) -> bool:
 
 
 def _is_so_in_a_real_game(worker: Worker, case: Case, ply: Ply) -> bool:
-    """Return whether the board shows the same in a real game without the passes that the simulation takes back."""
-    line = list[int]()
+    """Return whether the board shows the same in a real game without the passes that the simulation takes back.
+
+    Or its copy does, made one action before the simulation begins: what a copy lacks, a simulation lacks as well.
+    """
+    line, copied = list[int](), max(int(case["begin"]) - 1, 0)
     for number, action in enumerate(_played(case, ply), 1):
         line.append(action)
         if number > int(case["begin"]) and _ends_in_two_passes(case, line) and not case["ends"][number + 1][0]:
             del line[-2:]
-    position = start_of(case)
-    start = replace(position, moves=()).to_json()
-    (reply,) = worker.call("follow", position=start, lines=[line], watch=list(RULES))
+            copied = min(copied, len(line))
+    return _shows_the_same(worker, case, ply, line) or _shows_the_same(
+        worker, case, ply, [*line[:copied], ["copy"], *line[copied:]]
+    )
+
+
+def _shows_the_same(worker: Worker, case: Case, ply: Ply, line: Sequence[Step]) -> bool:
+    start = replace(start_of(case), moves=()).to_json()
+    try:
+        (reply,) = worker.call("follow", position=start, lines=[list(line)], watch=list(RULES))
+    except StudentFault:
+        return False  # such as a copy that is not written yet
     names = RULES[:3]
     seen = reply["seen"][-1]
     return not reply["fault"] and all(np.array_equal(seen[name], ply.values[name], equal_nan=True) for name in names)

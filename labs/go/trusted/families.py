@@ -86,6 +86,11 @@ class _Story:
         worth = next(iter(each.grid.moves(each.points_worth_playing())), NO_MOVE)
         self._seen.append((why_illegal(each, self._plain), _stones(each), *map(np.array, (*values, worth))))
 
+    @property
+    def why(self) -> np.ndarray:
+        """Whether each action is legal in the present position, or why not."""
+        return self._seen[-1][0]
+
     def play(self, move: int) -> None:
         for position in (self.position, self._plain):
             position.do_move(move)
@@ -159,13 +164,39 @@ def last(rng: Random) -> Case:
 
 def ko(rng: Random) -> Case:
     """A simulation from where a ko may not be taken back: both players pass at once, and the passes are taken back."""
+    return _taken_back(rng, SIZES, superko=False, fits=lambda story: story.position.ko_point >= 0)
+
+
+def remembered(rng: Random) -> Case:
+    """The same, from where superko forbids a stone: `for_search` and the two passes keep the earlier arrangements."""
+    return _taken_back(rng, REPEATING, superko=True, fits=lambda story: SUPERKO in story.why)
+
+
+def barred(rng: Random) -> Case:
+    """The same, from where superko forbids each point worth playing to both players, which does not matter to the passes."""
+    return _taken_back(rng, REPEATING, superko=True, fits=_is_barred)
+
+
+def _is_barred(story: _Story) -> bool:
+    """Return whether superko or suicide forbids each point that is worth playing to both players."""
+    position = story.position
+    worth = list(position.grid.moves(position.points_worth_playing()))
+    after = position.copy()
+    after.do_move(position.pass_action)
+    return not set(worth) & {*position.availables, *after.availables, position.ko_point}
+
+
+def _taken_back(rng: Random, sizes: tuple[tuple[int, int], ...], *, superko: bool, fits: Callable[[_Story], bool]) -> Case:
+    """Return a simulation from a position that fits: both players pass at once, and the passes are taken back."""
     while True:
-        story = _Story(rng.choice(SIZES), rng.choice(KOMI), False)
+        story = _Story(rng.choice(sizes), rng.choice(KOMI), superko)
         wanted = rng.randrange(2 * story.size[0] * story.size[1])
         while not story.position.game_end()[0]:
-            if len(story.moves) >= wanted and story.position.ko_point >= 0 and story.position.points_worth_playing():
+            position = story.position
+            has_passed = position.last_move == position.pass_action
+            if len(story.moves) >= wanted and not has_passed and position.points_worth_playing() and fits(story):
                 return _simulated(rng, story, DEEP, passes=2)
-            story.play(_chosen(rng, story.position, PASSES))
+            story.play(_chosen(rng, position, PASSES))
             if len(story.moves) > LONGEST * story.size[0] * story.size[1]:
                 break
 
@@ -223,6 +254,8 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "repetition": repetition,
     "deep": partial(simulation, shallow=False),
     "ko": ko,
+    "remembered": remembered,
+    "barred": barred,
     "last": last,
     "shallow": partial(simulation, shallow=True),
     "win": partial(_last_word, ahead=True),
