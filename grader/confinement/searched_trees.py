@@ -86,9 +86,14 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     def get_root(self: Any) -> Any:
         if stored:
             return stored.__get__(self, student_class)
-        if "_root" not in self.__dict__:
+        if "_root" in self.__dict__:
+            return self.__dict__["_root"]
+        if not hasattr(type(own), "__get__"):
             return student_class._root  # a default, or an AttributeError
-        return self.__dict__["_root"]
+        made = own.__get__(self, student_class)  # a cached_property makes a root when it is first read
+        if made is not roots[-1][0]:
+            roots.append((made, visits_of(made)))
+        return made
 
     def set_root(self: Any, root: Any) -> None:
         if stored:

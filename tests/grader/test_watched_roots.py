@@ -1,6 +1,7 @@
 """The tree that a search built is found, however its class keeps the root and whatever it does to the tree afterwards."""
 
 import types
+from functools import cached_property
 
 import pytest
 import torch
@@ -100,6 +101,29 @@ class DeletesItsRoot(WithAttributes):
 
 class DeletesItsSlot(DeletesItsRoot):
     __slots__ = ("_root",)
+
+
+class MakesItsRootWhenItIsRead(WithAttributes):
+    """A search that deletes its root to begin a new tree."""
+
+    def __init__(self):
+        """Leave the root to be made at the first search."""
+
+    @cached_property
+    def _root(self):
+        return Node()
+
+    def search(self):
+        self.__dict__.pop("_root", None)
+        assert isinstance(self._root, Node)
+        self._root._n_visits, self._root._children = 10, {move: Node(3) for move in range(3)}
+        self.update_with_move(1)
+
+    def update_with_move(self, move):
+        kept = self._root._children.pop(move, None)
+        del self._root
+        if kept:
+            self._root = kept
 
 
 class DeletesItsRootBetweenGames(WithAttributes):
@@ -284,6 +308,7 @@ KINDS = [
     WithNodesThatAreNotCopied,
     DeletesItsRoot,
     DeletesItsSlot,
+    MakesItsRootWhenItIsRead,
 ]
 
 
