@@ -88,7 +88,7 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
             return stored.__get__(self, student_class)
         if "_root" in self.__dict__:
             return self.__dict__["_root"]
-        if not hasattr(type(own), "__get__"):
+        if own is None or not hasattr(type(own), "__get__"):
             return student_class._root  # a default, or an AttributeError
         made = own.__get__(self, student_class)  # a cached_property makes a root when it is first read
         if made is not roots[-1][0]:

@@ -177,7 +177,7 @@ class InferenceNetwork:
         """Use the weights of a network with the same layers from now on.
 
         It is computed in the same way as before, unless residual blocks that added nothing have learnt: then the network
-        does more work than the one that was timed, and the way is chosen anew.
+        does more work than the one that was timed, and the way is chosen again.
 
         Raises:
             ValueError: see the class; or the network is computed in 8-bit integers, which belong to the weights that it has.
