@@ -171,7 +171,7 @@ def test_cases_hold_what_their_families_promise():
         begin = int(ko["begin"])
         assert (ko["why"][begin] == go_families.KO).any() and ko["moves"][begin] == ko["moves"][begin + 1] == ko["size"].prod()
         assert np.array_equal(ko["why"][begin], ko["why"][begin + 3]), "two passes are taken back, and the ko stands again"
-        for name in ("remembered", "barred"):
+        for name in ("recalled", "barred"):
             case = go_families.FAMILIES[name](Random(number))
             begin, passes = int(case["begin"]), [case["size"].prod()] * 2
             by_both = case["why"][[begin, begin + 2]]  # before the two passes, and between them

@@ -167,7 +167,7 @@ def ko(rng: Random) -> Case:
     return _taken_back(rng, SIZES, superko=False, fits=lambda story: story.position.ko_point >= 0)
 
 
-def remembered(rng: Random) -> Case:
+def recalled(rng: Random) -> Case:
     """The same, from where superko forbids a stone: `for_search` and the two passes keep the earlier arrangements."""
     return _taken_back(rng, REPEATING, superko=True, fits=lambda story: SUPERKO in story.why)
 
@@ -254,7 +254,7 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "repetition": repetition,
     "deep": partial(simulation, shallow=False),
     "ko": ko,
-    "remembered": remembered,
+    "recalled": recalled,
     "barred": barred,
     "last": last,
     "shallow": partial(simulation, shallow=True),
