@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -135,6 +136,14 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
         # Not by an assignment: the class may refuse attributes that it does not know.
         object.__setattr__(mcts, "__class__", type(student_class.__name__, (student_class,), members))
     return roots
+
+
+def stop_watching(mcts: Any) -> None:
+    """Give `mcts` its own class back after watch_roots, so that nothing keeps the roots that it leaves behind."""
+    own = vars(type(mcts)).get("student_class")
+    if own is not None:
+        object.__setattr__(mcts, "__class__", own)
+        gc.collect()  # the class that watched refers to itself
 
 
 def look_alike(node: Any, other: Any) -> bool:

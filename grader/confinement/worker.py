@@ -30,10 +30,12 @@ from grader.confinement.cells import run_cell
 from grader.confinement.layers import layer_outputs
 from grader.confinement.plain import decode, encode, hash_priors_and_value, number, whole
 from grader.confinement.searched_trees import (
+    children_of,
     dump_tree,
     is_tree,
     searched_root,
     set_root,
+    stop_watching,
     update_held_back,
     visits_of,
     watch_roots,
@@ -274,13 +276,17 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any] | No
         with update_held_back(player.mcts):
             root = act(player, board_at(position), 0)["root"]
         mcts, searched = player.mcts, dump_tree(root)
+        stop_watching(mcts)
         if not (is_tree(getattr(mcts, "_root", None), searched) or set_root(mcts, root)):
             return None
-        best = max(root._children, key=lambda move: number(root._children[move]._n_visits))
-        parent = root._children[best]._parent
-        mcts.update_with_move({"unknown": max(root._children) + 1_000, "reset": -1, "kept": int(best)}[name])
+        children = children_of(root)
+        best = max(children, key=lambda move: number(children[move]._n_visits))
+        parent = id(children[best]._parent)
+        move = {"unknown": max(children) + 1_000, "reset": -1, "kept": int(best)}[name]
+        root = None  # a node may refer to its parent weakly
+        mcts.update_with_move(move)
         new = mcts._root
-        has_parent = parent is not None and (new._parent is parent or is_tree(new._parent, searched))
+        has_parent = new._parent is not None and (id(new._parent) == parent or is_tree(new._parent, searched))
         seen |= {"searched": searched, "move": int(best), name: {"tree": dump_tree(new), "has_parent": has_parent}}
     return seen
 

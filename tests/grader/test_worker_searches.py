@@ -7,6 +7,7 @@ import pytest
 from odd_workers import PLAYER, POSITION
 
 from Board.game_board import Board
+from grader.assignment import ROOT
 from grader.confinement.worker import SearchEvaluator
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.board_position import EMPTY_3X3
@@ -202,3 +203,31 @@ def test_a_search_whose_updates_cannot_be_tried_is_left_to_a_person(search_of):
         expect_reuse(
             search_of("a property", last, "        self.mcts.tree = Tree()\n        return move"), Ruling(), Random(1), PURE
         )
+
+
+KEEPING = "            self.before = self._root\n            self._root = self._root._children[last_move]\n"
+WEAK_PARENTS = {
+    "        self._parent = parent\n": "        self.parent_reference = parent and weakref.ref(parent)\n",
+    "    def get_value(": """    @property
+    def _parent(self):
+        return self.parent_reference and self.parent_reference()
+
+    def get_value(""",
+    "            self._root._parent = None\n": "",
+}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_root_whose_weak_reference_to_its_parent_ends_with_it_is_cut_off(worker, kept):
+    text = (ROOT / "instructor" / "reference" / "AlphaZero" / "mcts_pure.py").read_text(encoding="utf-8")
+    for old, new in WEAK_PARENTS.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    if kept:  # something else holds the old root
+        text = text.replace("            self._root = self._root._children[last_move]\n", KEEPING)
+    searching = worker(more={"AlphaZero/mcts_pure.py": f"import weakref\n{text}".encode()})
+    if kept:
+        with pytest.raises(StudentFault, match="should cut the new root off"):
+            expect_reuse(searching, Ruling(), Random(1), PURE)
+    else:
+        expect_reuse(searching, Ruling(), Random(1), PURE)
