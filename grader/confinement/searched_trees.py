@@ -143,7 +143,7 @@ def stop_watching(mcts: Any) -> None:
     own = vars(type(mcts)).get("student_class")
     if own is not None:
         object.__setattr__(mcts, "__class__", own)
-        gc.collect()  # the class that watched refers to itself
+    gc.collect()  # a class that watched refers to itself, also one of an MCTS that get_action has replaced
 
 
 def look_alike(node: Any, other: Any) -> bool:

@@ -205,7 +205,8 @@ def test_a_search_whose_updates_cannot_be_tried_is_left_to_a_person(search_of):
         )
 
 
-KEEPING = "            self.before = self._root\n            self._root = self._root._children[last_move]\n"
+MOVED = "            self._root = self._root._children[last_move]\n"
+KEEPING = MOVED, f"            self.before = self._root\n{MOVED}"
 WEAK_PARENTS = {
     "        self._parent = parent\n": "        self.parent_reference = parent and weakref.ref(parent)\n",
     "    def get_value(": """    @property
@@ -217,17 +218,31 @@ WEAK_PARENTS = {
 }
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_root_whose_weak_reference_to_its_parent_ends_with_it_is_cut_off(worker, kept):
-    text = (ROOT / "instructor" / "reference" / "AlphaZero" / "mcts_pure.py").read_text(encoding="utf-8")
-    for old, new in WEAK_PARENTS.items():
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    if kept:  # something else holds the old root
-        text = text.replace("            self._root = self._root._children[last_move]\n", KEEPING)
-    searching = worker(more={"AlphaZero/mcts_pure.py": f"import weakref\n{text}".encode()})
-    if kept:
-        with pytest.raises(StudentFault, match="should cut the new root off"):
-            expect_reuse(searching, Ruling(), Random(1), PURE)
-    else:
-        expect_reuse(searching, Ruling(), Random(1), PURE)
+NEW_SEARCH = (
+    "        self.mcts.update_with_move(-1)\n        move",
+    "        self.mcts = MCTS(policy_value_fn, self.mcts._c_puct, self.mcts._n_playout)\n        move",
+)
+
+
+@pytest.fixture
+def weak_search(worker):
+    """Makes a worker with the reference's search, in which nodes refer to their parents weakly, and a text replaced."""
+
+    def make(old="", new=""):
+        text = (ROOT / "instructor" / "reference" / "AlphaZero" / "mcts_pure.py").read_text(encoding="utf-8")
+        for before, after in {**({old: new} if old else {}), **WEAK_PARENTS}.items():
+            assert text.count(before) == 1, before
+            text = text.replace(before, after)
+        return worker(more={"AlphaZero/mcts_pure.py": f"import weakref\n{text}".encode()})
+
+    return make
+
+
+@pytest.mark.parametrize("change", [(), NEW_SEARCH])
+def test_a_root_whose_weak_reference_to_its_parent_ends_with_it_is_cut_off(weak_search, change):
+    expect_reuse(weak_search(*change), Ruling(), Random(1), PURE)
+
+
+def test_a_root_whose_parent_is_held_elsewhere_is_not_cut_off(weak_search):
+    with pytest.raises(StudentFault, match="should cut the new root off"):
+        expect_reuse(weak_search(*KEEPING), Ruling(), Random(1), PURE)
