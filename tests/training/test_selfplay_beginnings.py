@@ -3,9 +3,7 @@
 import torch
 from selfplay_run_tools import arguments, resumed
 
-from games.gomoku.rules import GomokuRules
-from training.inference.evaluators import DENSE
-from training.inference.networks import structured_model
+from training.inference.other_board import on_other_board
 
 
 def first_network(run):
@@ -29,13 +27,12 @@ def test_two_seeds_give_two_structured_starts_and_one_seed_the_same(started, tmp
     assert torch.equal(a, b) and not torch.equal(a, c)
 
 
-def test_a_run_begins_with_the_convolutions_of_a_smaller_board_and_new_dense_layers(started, make_network, tmp_path):
+def test_a_run_begins_with_the_weights_of_a_smaller_board(started, make_network, tmp_path):
     small = make_network(5, 4, 1, seed=5)
     weights = tmp_path / "small.model"
     small.save_model(str(weights))
     code, _, err = started(arguments(tmp_path / "run", "--init-model", weights, games=8))
-    assert code == 0 and f"The weights in {weights} are for a board of 20 points; the run takes their convolutions" in err
-    torch.manual_seed(1)
-    made = structured_model("course", GomokuRules(3, 3, 3), 1, 64).state_dict()
+    assert code == 0 and f"The weights in {weights} are for a board of 5 x 4 points; the run begins with their" in err
+    expected = on_other_board(small.model.state_dict(), (5, 4), (3, 3))
     for name, tensor in first_network(tmp_path / "run").items():
-        assert torch.equal(tensor, made[name] if name.startswith(DENSE) else small.model.state_dict()[name]), name
+        assert torch.equal(tensor, expected[name]), name

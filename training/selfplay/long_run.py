@@ -34,8 +34,8 @@ from common.program_starts import INTERRUPTED
 from common.subnormals import flush_subnormals
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.freed_memory import keep_freed_memory
-from training.inference.evaluators import DENSE
 from training.inference.networks import read_game_model, structured_model
+from training.inference.other_board import on_other_board
 from training.old_settings import with_current_names
 from training.selfplay.learner import Learner
 from training.selfplay.presets import DEFAULTS, LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
@@ -96,21 +96,17 @@ def say_defaults(config: RunConfig, recorded: Mapping[str, Any]) -> None:
 def first_weights(config: RunConfig) -> dict[str, Any] | None:
     """Return the weights to start from, from a file or made by structure; None for ordinary random weights.
 
-    From a file for another board, the course's network takes all but the dense layers, whose weights belong to single points;
-    these begin as in a structured start.
-
     Raises:
         UsageError, WeightsError: the file holds no weights, or weights for another depth or, of a network whose heads belong
             to a board and that is not the course's, for another board.
     """
     if config.init_model and config.network != "course":
         return read_game_model(config.init_model, config.rules()).state_dict()
-    if not config.init_model and not config.structured_start:
-        return None
-    torch.manual_seed(config.seed)
-    made = structured_model(config.network, config.rules(), config.blocks, config.filters).state_dict()
     if not config.init_model:
-        return made
+        if not config.structured_start:
+            return None
+        torch.manual_seed(config.seed)
+        return structured_model(config.network, config.rules(), config.blocks, config.filters).state_dict()
     weights = read_weights(config.init_model)
     width, height, blocks = read_sizes(weights)
     if blocks > config.blocks:
@@ -121,11 +117,11 @@ def first_weights(config: RunConfig) -> dict[str, Any] | None:
     if width * height == config.board_width * config.board_height:
         return weights
     print(
-        f"The weights in {config.init_model} are for a board of {width * height} points; the run takes their convolutions, and "
-        "begins with new dense layers.",
+        f"The weights in {config.init_model} are for a board of {width} x {height} points; the run begins with their "
+        "convolutions, and with dense layers that treat each point like one as far from the edges.",
         file=sys.stderr,
     )
-    return {name: made[name] if name.startswith(DENSE) else weights.get(name, made[name]) for name in made}
+    return on_other_board(weights, (width, height), (config.board_width, config.board_height))
 
 
 def make_run(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None) -> Learner:
