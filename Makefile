@@ -45,8 +45,7 @@ trust: $(VENV)/run.stamp tools $(ENGINES)/baseline
 suite: $(VENV)/run.stamp build/suite/threats
 	$(RUN) instructor/suite/verify.py
 
-# A student's tree has no reference.
-engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference) $(RUNGS:%=$(ENGINES)/mcts_%) $(ENGINES)/nogo
+engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(ENGINES)/reference $(RUNGS:%=$(ENGINES)/mcts_%) $(ENGINES)/nogo
 
 stubs: $(VENV)/run.stamp
 	$(RUN) -m grader stubs

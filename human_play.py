@@ -326,7 +326,7 @@ def run_player(game, side, options):
     from training.matches import make_agent
     from training.single_game import AgentPlayer
 
-    wants_cuda(options.device)  # refuses a GPU that there is not
+    wants_cuda(options.device)  # refuses if there is no GPU
     name = f"{side.partition(':')[0]} {Path(weights_of(side)).stem}"
     agent = make_agent(side, game.rules, 1, np.random.default_rng(), options.backend, options.device)
     say_how_computed(name, agent.computed_by)

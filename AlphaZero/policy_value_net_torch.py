@@ -161,7 +161,7 @@ class PolicyValueNet:
             lr: learning rate of this step.
 
         Returns:
-            (loss, entropy): floats; the entropy of the network's policy on this batch, in nats.
+            (loss, entropy): floats; the entropy, in nats, of the policy that the loss was computed from (before the step).
         """
         raise NotImplementedError("AlphaZero/policy_value_net_torch.py: PolicyValueNet.train_step: see handout section 5.3")
 

@@ -1,7 +1,7 @@
 // What an engine of the course includes: the line protocol (handout section 4.1).
 //
 // An engine defines
-//     std::string ai_name;                                   how it is called
+//     std::string ai_name;                                   its name          
 //     void init();                                           called once, when ai_side is known
 //     std::pair<int, int> action(std::pair<int, int> loc);   the answer to the opponent's action `loc`
 // and finds `ai_side`, 0 for black or 1 for white, here.
@@ -59,7 +59,7 @@ __attribute__((weak)) int main() {
         return 0;
     }
     init();
-    // The words behind the name are how an engine says that it stands in the position.
+    // The suffix after the name confirms that the engine has set up the position.
     std::cout << ai_name << (ai_controller_header::take_position() ? " +position" : "") << std::endl;
     int x = 0;
     int y = 0;

@@ -266,7 +266,7 @@ std::int64_t Engine::score_after(int cell, int colour, int depth, std::int64_t a
     return score;
 }
 
-/// How far below the best score a move may lie to be as good: a twentieth; but nothing is as good as a win.
+/// Moves within a twentieth of the best score count as equally good, but nothing counts as equal to a win.
 std::int64_t slack(std::int64_t best) { return std::abs(best) < WIN ? std::abs(best) / 20 + 1 : 0; }
 
 /// The move for `colour`: the seed chooses among those whose scores are within a few per cent of the best.

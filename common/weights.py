@@ -1,4 +1,4 @@
-"""Weights of the policy-value network: their names, shapes and files (interface section 6).
+"""Weights of the policy-value network: their names, shapes and files (handout section 5.2).
 
 The board size and the number of blocks are inferred from the shapes. torch is slow to import, so it is imported only where a
 file is read.

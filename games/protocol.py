@@ -98,7 +98,7 @@ class PositionBatch(Protocol):
 
     @property
     def legal(self) -> np.ndarray:
-        """The legal actions, [G, actions] bool; what it says of games that are over means nothing."""
+        """The legal actions, [G, actions] bool; undefined for games that are over."""
 
     def take(self, games: Any) -> Self:
         """Return an independent copy of some games, given by indices or a mask."""

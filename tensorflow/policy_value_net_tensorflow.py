@@ -193,7 +193,7 @@ class PolicyValueNet:
             lr: the learning rate of this step.
 
         Returns:
-            (loss, entropy): floats; the entropy of the network's policy on this batch, in nats.
+            (loss, entropy): floats; the entropy, in nats, of the policy that the loss was computed from (before the step).
         """
         if self._train_op is None:
             self._build_training()

@@ -294,7 +294,8 @@ def make_agent(
         rules: the game.
         batch_size: the number of games in which the agent chooses moves at once.
         rng: draws all random numbers of the agent.
-        backend, device: by what, unless the text says so, and where its network is computed; see `load_inference_network`.
+        backend: what computes the network, unless the text names something else; see `load_inference_network`.
+        device: where it is computed.
 
     Raises:
         UsageError: the text describes no agent, or there is no such backend here.

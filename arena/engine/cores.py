@@ -1,4 +1,4 @@
-"""CPU cores for games: count those that this process may use, and reserve one for each game."""
+"""CPU cores: count those that this process may use, use fewer of them, and reserve one for each game."""
 
 from __future__ import annotations
 
@@ -24,6 +24,20 @@ def available_cores() -> int:
         quota, period = QUOTA.read_text().split()
         cores = min(cores, max(1, ceil(int(quota) / int(period))))
     return cores
+
+
+@contextlib.contextmanager
+def at_most_cores(count: int) -> Iterator[None]:
+    """Let the calling thread, and whatever it starts, use no more than this many cores; other programs may use them as well."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[: max(1, count)])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 @contextlib.contextmanager

@@ -215,7 +215,7 @@ class ProcessTree:
 
 
 def _limit_memory(pid: int, most: int) -> None:
-    """Limit the address space of a process to so many bytes; a lower limit that it has inherited stays."""
+    """Limit the address space of a process to `most` bytes; a lower limit that it has inherited stays."""
     with contextlib.suppress(ProcessLookupError):
         _, inherited = resource.prlimit(pid, resource.RLIMIT_AS)
         limit = min(most, sys.maxsize, *([] if inherited == resource.RLIM_INFINITY else [inherited]))

@@ -84,7 +84,7 @@ class BoardGame:
         """Return random stones of both colours, black's first, after which the game goes on.
 
         Raises:
-            UsageError: there is no such opening of so many stones.
+            UsageError: there is no such opening of this many stones.
         """
         import numpy as np  # a match without such openings starts faster
 

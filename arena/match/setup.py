@@ -60,7 +60,7 @@ class MatchSetup:
         size: rows and columns of the board.
         stop: the rule that may end the match early, as the user typed it; empty for no rule.
         game: the game of games/ that is played; None for Gomoku.
-        opening_stones: games of games/ begin with so many random stones, and games 2 k and 2 k + 1 with the same ones.
+        opening_stones: games of games/ begin with this many random stones, and games 2 k and 2 k + 1 with the same ones.
     """
 
     agents: tuple[EngineSpec, EngineSpec]

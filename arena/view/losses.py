@@ -78,7 +78,7 @@ def find_losses(
 
     Args:
         engine: judges the positions of the course's board; None to leave them out.
-        progress: is told before each game how far this is.
+        progress: called before each game with a sentence about the progress.
         most_s: seconds for all games together; those for which no time is left stay as they are.
     """
     began = time.monotonic()
@@ -88,7 +88,7 @@ def find_losses(
         if left_s <= 0:
             return
         name = _name(engine) if needs_engine(games[place]) else "A search of all replies"
-        progress(f"{name} looks where {games[place].title} was lost ({number} of {len(examined)})")
+        progress(f"{name} is looking for the losing move of {games[place].title} ({number} of {len(examined)})")
         games[place] = replace(games[place], loss=find_loss(games[place], engine, min(GAME_S, left_s)))
 
 
@@ -99,7 +99,7 @@ def find_loss(game: ShownGame, engine: EngineSpec | None, most_s: float = GAME_S
 
     Args:
         engine: see `find_losses`.
-        most_s: no question is asked after so many seconds.
+        most_s: no question is asked after this many seconds.
     """
     if not can_be_examined(game):
         return None

@@ -155,15 +155,31 @@ def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
     """Return the root that gained the most visits, and of several equal ones the latest.
 
     An old root gains as many if the new one was not cut off from it. The totals do not decide, because a root kept from an
-    earlier search may have as many. Only if no root gained any, because the search set its root when it was finished, the
-    root with the most visits is returned.
+    earlier search may have as many. Only if no root gained any, because the search set its root when it was finished or
+    counts no visits, the root with the most visits is returned, and of several equal ones one with children.
     """
 
     def gain(pair: tuple[Any, float]) -> float:
         return visits_of(pair[0]) - pair[1]
 
+    def size(root: Any) -> tuple[float, int]:
+        return visits_of(root), len(children_of(root))
+
     best = max(reversed(roots), key=gain)
-    return best[0] if gain(best) > 0 else max((root for root, _ in reversed(roots)), key=visits_of)
+    return best[0] if gain(best) > 0 else max((root for root, _ in reversed(roots)), key=size)
+
+
+def most_visited_move(root: Any) -> Any:
+    """Return the move of a searched root's most visited child.
+
+    Raises:
+        ValueError: no child has visits.
+    """
+    children = children_of(root)
+    move = max(children, key=lambda move: number(children[move]._n_visits), default=None)
+    if move is None or not number(children[move]._n_visits):
+        raise ValueError("after a search the root's children have no visits, so none of them can be kept")
+    return move
 
 
 def set_root(mcts: Any, root: Any) -> bool:
@@ -209,5 +225,7 @@ def update_held_back(mcts: Any) -> Iterator[None]:
 
 
 def visits_of(root: Any) -> float:
-    """Return a root's visits; a search may have None as its root as long as there is no tree."""
-    return 0.0 if root is None else number(root._n_visits)
+    """Return a root's visits, or those of its children if it has fewer; None, as the root before there is a tree, has none."""
+    if root is None:
+        return 0.0
+    return max(number(root._n_visits), sum(number(child._n_visits) for child in children_of(root).values()))

@@ -18,6 +18,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from grader.confinement.searched_trees import (
     children_of,
     dump_tree,
     is_tree,
+    most_visited_move,
     searched_root,
     set_root,
     stop_watching,
@@ -73,6 +75,7 @@ def load_module(name: str) -> Any:
 board_at = partial(boards.board_at, load=load_module)
 
 
+@dataclass(eq=False)
 class SearchEvaluator:
     """A `policy_value_fn(board, action_fc, evaluation_fc)` for a search to call.
 
@@ -83,19 +86,23 @@ class SearchEvaluator:
         at_root: the priors of the first position of a search, which has the most legal moves, in ascending order of moves;
             they replace the hash's.
         value_as_array: return the value as a (1, 1) array instead of a float; the interface allows both.
+        ascending: give the moves in ascending order, and not in the order of the board's empty points as a network does.
 
     Attributes:
         finished: the number of calls for a game that was already over.
     """
 
-    def __init__(self, kind: str, seed: int = 0, value_as_array: bool = False, at_root: np.ndarray | None = None) -> None:
-        self.kind, self.seed, self.value_as_array, self.at_root = kind, seed, value_as_array, at_root
-        self.cache: dict[bytes, tuple[list[tuple[int, float]], Any]] = {}
-        self.finished = 0
+    kind: str
+    seed: int = 0
+    value_as_array: bool = False
+    at_root: np.ndarray | None = None
+    ascending: bool = False
+    cache: dict[bytes, tuple[list[tuple[int, float]], Any]] = field(default_factory=dict, init=False)
+    finished: int = field(default=0, init=False)
 
     def __call__(self, board: Any, *handles: Any, **_: Any) -> tuple[Any, Any]:
         self.finished += bool(board.game_end()[0])
-        legal = list(board.availables)
+        legal = sorted(board.availables) if self.ascending else list(board.availables)
         if self.kind == "network":
             key = np.asarray(board.current_state()).tobytes()
             if key not in self.cache:
@@ -104,12 +111,12 @@ class SearchEvaluator:
             pairs, value = self.cache[key]
             return iter(pairs), copy.copy(value)  # a search may change an array in place
         if self.kind in ("hash", "hash priors"):
-            ascending = sorted(legal)  # a search may permute the list of its copy
-            priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), ascending, self.seed)
+            ordered = sorted(legal)  # a search may permute the list of its copy
+            priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), ordered, self.seed)
             value = value if self.kind == "hash" else 0.0
             if self.at_root is not None and len(legal) == len(self.at_root):
                 priors = self.at_root
-            prior_of = dict(zip(ascending, priors, strict=True))
+            prior_of = dict(zip(ordered, priors, strict=True))
             priors = [prior_of[move] for move in legal]
         else:
             priors, value = np.full(len(legal), 1.0 / max(1, len(legal))), 0.0
@@ -238,12 +245,9 @@ def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict
 
 
 def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **player_args: Any) -> list[dict[str, Any]]:
-    """Play up to `plies` moves of one player; return each with its probabilities and tree.
+    """Play up to `plies` moves of one player; return each with its probabilities and tree. An illegal one is the last.
 
     In self-play the player plays both sides; in play its opponent always takes the lowest empty point.
-
-    Raises:
-        ValueError: a move is not legal.
     """
     player, board = make_player(is_selfplay=int(not in_play), **player_args), board_at(position)
     steps: list[dict[str, Any]] = []
@@ -251,7 +255,7 @@ def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **pla
         steps.append(step(player, board, int(not in_play)))
         move = steps[-1]["move"]
         if move not in board.availables:
-            raise ValueError(f"get_action returned move {move}, which is not an empty point")
+            break
         board.do_move(move)
         if in_play and not board.game_end()[0]:
             board.do_move(min(board.availables))
@@ -269,6 +273,9 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any] | No
     Returns:
         The tree of the last search, the move of the most visited child, and for each call the tree from the new root on and
         whether the old root is still its parent; nothing if get_action drops its tree and `_root` cannot be set.
+
+    Raises:
+        ValueError: no child of the root has visits.
     """
     seen: dict[str, Any] = {}
     for name in ("unknown", "reset", "kept"):
@@ -279,13 +286,14 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any] | No
         stop_watching(mcts)
         if not (is_tree(getattr(mcts, "_root", None), searched) or set_root(mcts, root)):
             return None
-        children = children_of(root)
-        best = max(children, key=lambda move: number(children[move]._n_visits))
+        children, best = children_of(root), most_visited_move(root)
         parent = id(children[best]._parent)
         move = {"unknown": max(children) + 1_000, "reset": -1, "kept": int(best)}[name]
         root = None  # a node may refer to its parent weakly
         mcts.update_with_move(move)
         new = mcts._root
+        if new is None:
+            raise ValueError(f"after update_with_move({move}), _root is None; expected a node")
         has_parent = new._parent is not None and (id(new._parent) == parent or is_tree(new._parent, searched))
         seen |= {"searched": searched, "move": int(best), name: {"tree": dump_tree(new), "has_parent": has_parent}}
     return seen

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from arena.engine.cores import at_most_cores, available_cores
 from arena.match.match import Load
 from arena.match.referee import GameRecord
 from common.errors import UsageError
@@ -152,8 +153,6 @@ def main(
     )
     if gone:
         announce(f"Cannot be repeated, because assignment.toml no longer has them: {', '.join(gone)}.")
-    if differing := differences(results, sandbox, assignment):
-        announce(f"Changed since the grading: {'; '.join(differing)}. A verdict may differ because of that.")
     order = Order(
         assignment,
         results.profile,
@@ -165,13 +164,18 @@ def main(
     )
     taken_over = [verdict for verdict in recorded.values() if verdict.id not in wanted]
     absent = [verdict for verdict in absent_verdicts(submission, assignment) if verdict.id in wanted]
-    repeated = grade_submission(
-        submission,
-        order,
-        taken_over=TakenOver([*taken_over, *absent]),
-        keeps_earlier=True,  # another run of this name may lie in the folder
-        listener=Progress(announce),
-    )
+    # A class is graded with one core for each submission.
+    cores = results.environment.get("cores", "")
+    with at_most_cores(int(cores) if cores.isdecimal() else available_cores()):
+        if differing := differences(results, sandbox, assignment):
+            announce(f"Changed since the grading: {'; '.join(differing)}. A verdict may differ because of that.")
+        repeated = grade_submission(
+            submission,
+            order,
+            taken_over=TakenOver([*taken_over, *absent]),
+            keeps_earlier=True,  # another run of this name may lie in the folder
+            listener=Progress(announce),
+        )
     pairs = [(recorded[verdict.id], verdict) for verdict in repeated.verdicts if verdict.id in wanted]
     for pair in pairs:
         for line in comparison(*pair):

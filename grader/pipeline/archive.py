@@ -182,7 +182,7 @@ def open_archive(file: IO[bytes], name: str, limits: Limits | None = None) -> So
                 raise zipfile.BadZipFile(CUT_OFF)
             packed = begin.startswith(tuple(TAR_READERS))
             zipped = begin.startswith(b"PK") or (name.lower().endswith(".zip") and not packed)
-            return Zip(file, name, limits) if zipped else Tar(file, limits)
+            return Zip(file, name, limits) if zipped else Tar(file, name, limits)
     except BaseException:
         file.close()
         raise
@@ -400,12 +400,11 @@ class Tar(Source):
     OF_THE_NEXT = (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
     UNUSED = (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK)
 
-    def __init__(self, file: IO[bytes], limits: Limits | None = None) -> None:
+    def __init__(self, file: IO[bytes], name: str, limits: Limits | None = None) -> None:
         super().__init__(limits)
-        begin = file.read(6)
+        self.file, self.name, begin = file, name, file.read(6)
         file.seek(0)
         reader = next((TAR_READERS[magic] for magic in TAR_READERS if begin.startswith(magic)), None)
-        self.file = file
         self.stream: IO[bytes] = reader(file, "rb") if reader else file
 
     def members(self) -> Iterator[Member]:
@@ -433,10 +432,11 @@ class Tar(Source):
 
     def _go_to(self, start: int, size: int) -> None:
         """Skip `size` bytes of data that begin at `start` and are padded to whole blocks."""
+        if size < 0:
+            raise tarfile.ReadError(f"a size of {size} bytes")
         end = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
-        if size < 0 or end > self.limits.unpacked_bytes:
-            limit = self.limits.unpacked_bytes >> 20
-            raise tarfile.ReadError(f"a size of {size} bytes; at most {limit} MiB are unpacked")
+        if end > self.limits.unpacked_bytes:
+            raise UsageError(f"{self.name} is too large: at most {self.limits.unpacked_bytes >> 20} MiB are unpacked")
         self.stream.seek(end)
 
     def blocks(self, member: Member) -> Iterator[bytes]:

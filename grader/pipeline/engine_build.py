@@ -94,6 +94,11 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     return [path for path in files.sources if path not in files.other_programs]
 
 
+def _named_programs(submission: Submission, assignment: Assignment) -> list[str]:
+    """Return the programs that the engine is compiled without although they may be engines; none with a submission.toml."""
+    return [] if SUBMISSION_TOML in submission.files else _SourceFiles(submission, assignment).named_programs
+
+
 def _closest_sources(submission: Submission, assignment: Assignment) -> set[str]:
     """Return the engine and the sources that share headers with it; an empty set if submission.toml lists the sources."""
     if SUBMISSION_TOML in submission.files:
@@ -110,6 +115,7 @@ class _SourceFiles:
         engines: the sources that define an engine. All sources of an engine may include the header, but only one gives the
             engine its name.
         other_programs: sources with a main function of their own, such as a test program.
+        named_programs: those of them that define a name as an engine does.
     """
 
     def __init__(self, submission: Submission, assignment: Assignment) -> None:
@@ -137,6 +143,7 @@ class _SourceFiles:
         self._choose(with_main)
         if not self.engines:
             self._choose(with_main - self._with_header)
+        self.named_programs = sorted(self.other_programs & with_name & self._with_header)
 
     def _choose(self, programs: set[str]) -> None:
         """Choose the sources and the engines; `programs` are no engines, and what only they include is compiled separately."""
@@ -219,11 +226,13 @@ class CompiledEngine:
     Attributes:
         warnings: those of the compiler; empty if there are none.
         left_out: sources without which the others compile, such as an old draft.
+        named_programs: sources that are left out because they have a main of their own, but that have an engine's name.
     """
 
     sources: list[str]
     warnings: str
     left_out: list[str]
+    named_programs: list[str]
 
 
 def build_submitted(
@@ -238,8 +247,9 @@ def build_submitted(
         CouldNotGrade: see `engine_sources` and `build_engine`.
     """
     sources = engine_sources(submission, assignment)
+    programs = _named_programs(submission, assignment)
     try:
-        return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), [])
+        return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), [], programs)
     except StudentFault as reason:
         closest = _closest_sources(submission, assignment)
         left_out = [path for path in sources if path not in closest]
@@ -247,7 +257,7 @@ def build_submitted(
             raise
         sources = [path for path in sources if path in closest]
         try:
-            return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), left_out)
+            return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), left_out, programs)
         except StudentFault:
             raise reason from None
 

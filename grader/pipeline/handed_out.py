@@ -51,9 +51,9 @@ class Resemblance:
         """One sentence that describes the resemblance to a person, without the full stop."""
         files, one = ", ".join(self.files), len(self.files) == 1
         if self.included:
-            return f"{files} includes {self.source}, which is not the student's own"
+            return f"{files} includes {self.source}, which is not the student's own code"
         has = f"{files} has" if one else f"{files} together have"
-        return f"{has} {self.share:.0%} in common with {self.source}, which is not the student's own"
+        return f"{has} {self.share:.0%} in common with {self.source}, which is not the student's own code"
 
 
 def find_resemblances(submission: Submission, assignment: Assignment) -> list[Resemblance]:

@@ -13,17 +13,17 @@ class Listener:
     """Follows the progress of one submission's grading; this one ignores it all."""
 
     def say(self, sentence: str) -> None:
-        """Hear a sentence about the submission."""
+        """Receive a sentence about the submission."""
 
     def decided(self, number: int, total: int, verdict: Verdict) -> None:
-        """Hear the verdict of a check, the `number`th of `total`."""
+        """Receive the verdict of a check, the `number`th of `total`."""
 
     def progress(self, sentence: str) -> None:
-        """Hear how far a long check is."""
+        """Receive the progress of a long check."""
 
 
 class Progress(Listener):
-    """Shows each sentence, and how far a long check is, as a line that the next one replaces."""
+    """Shows each sentence, and the progress of a long check as a line that the next one replaces."""
 
     def __init__(self, announce: Announce) -> None:
         self._announce = announce
@@ -36,7 +36,7 @@ class Progress(Listener):
 
 
 class Lines(Progress):
-    """Shows everything: a line for each sentence and each verdict, and how far a long check is.
+    """Shows everything: a line for each sentence and each verdict, and the progress of a long check.
 
     When one reason keeps several checks in a row from being graded, only the first gets a line, and the others are counted.
     """
@@ -53,7 +53,9 @@ class Lines(Progress):
             self._count_the_same()
             self._reason = reason
             points = f"{verdict.points:g}/{verdict.max_points:g}"
-            self._announce(f"[{number:2}/{total}] {verdict.id:28} {verdict.status:15} {points:>7}  {verdict.message}")
+            self._announce(
+                f"[{number:2}/{total}] {verdict.id:28} {verdict.status.replace('_', ' '):15} {points:>7}  {verdict.message}"
+            )
         if number == total:
             self._count_the_same()
 

@@ -1,6 +1,6 @@
 """Requests to grade finished submissions again (`grade --again`): the same command continues one that was interrupted.
 
-`.again` in the folder of the results holds each request that has not come to its end, by what it asks for. The id of a request
+`.again` in the folder of the results holds each unfinished request, named by a digest of what it asks for. The id of a request
 is in `run.json` of each run that was made for it, so that no submission is graded twice for one request.
 """
 

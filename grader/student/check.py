@@ -7,7 +7,7 @@ request. It writes only below `build/`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -30,20 +30,23 @@ OUT = Path("build", "check")
 OTHER_SOURCES = ("c++", "C", "CC", "cp", "c")  # names of C++ sources elsewhere
 
 
-def choose_checks(assignment: Assignment, only: str | None, asked: Collection[str]) -> tuple[Check, ...]:
+def choose_checks(assignment: Assignment, only: Sequence[str], asked: Collection[str]) -> tuple[Check, ...]:
     """Return the checks to run.
 
     Args:
-        only: a check's id or the beginning of several, up to a dot; None for all.
-        asked: keys of `[long_checks]` in assignment.toml whose checks are run too. If `only` names nothing but long checks,
-            they are run anyway.
+        only: ids of checks, or beginnings of several up to a dot; empty for all.
+        asked: keys of `[long_checks]` in assignment.toml whose checks are run too. If a name in `only` stands for nothing but
+            long checks, they are run anyway.
 
     Raises:
-        UsageError: `only` matches no check.
+        UsageError: a name in `only` matches no check.
     """
-    chosen = assignment.checks if only is None else assignment.named(only)
     left_out = {i for kind, ids in assignment.long_checks.items() if kind not in asked for i in ids}
-    return tuple(check for check in chosen if check.id not in left_out) or tuple(chosen)
+    wanted: set[str] = set()
+    for chosen in [assignment.named(name) for name in only] or [list(assignment.checks)]:
+        ids = {check.id for check in chosen}
+        wanted |= ids - left_out or ids
+    return tuple(check for check in assignment.checks if check.id in wanted)
 
 
 def unwritten_methods(submission: Submission, assignment: Assignment) -> dict[str, list[str]]:
@@ -108,7 +111,7 @@ def next_step(assignment: Assignment) -> str:
 
 
 def main(
-    only: str | None,
+    only: Sequence[str],
     asked: Collection[str],
     announce: Announce,
     root: Path = ROOT,
@@ -131,13 +134,13 @@ def main(
     results = grade_submission(submission, order, listener=Lines(announce))
     passed = sum(verdict.status == PASSED for verdict in results.verdicts)
     announce(f"{passed} of {len(checks)} checks passed in {results.seconds:.0f} s.")
-    left_out = [f"--{kind}" for kind in assignment.long_checks if only is None and kind not in asked]
+    left_out = [f"--{kind}" for kind in assignment.long_checks if not only and kind not in asked]
     if left_out:
         announce(f"The other checks take minutes; run them with {' and '.join(left_out)}.")
     long = {check for ids in assignment.long_checks.values() for check in ids}
     if passed == len(checks):
         announce(points_in_words(results, long))
-        if only is None:
+        if not only:
             announce(f"Next: {next_step(assignment)}.")
         return 0
     announce("What to do first:")

@@ -50,7 +50,13 @@ def report_draft_command(options: argparse.Namespace) -> int:
 def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
     checking = commands.add_parser("check", help="run the quick checks on this folder and say what to do first")
-    checking.add_argument("--only", metavar="PART", help="run only this part or check, such as network or network.layers")
+    checking.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="run only this part or check, such as network or network.layers; may be repeated",
+    )
     checking.add_argument("--match", action="store_true", help="also play the match against the baseline (takes minutes)")
     checking.add_argument("--training", action="store_true", help="also train on tic-tac-toe (takes minutes)")
     add_lab(checking)

@@ -114,7 +114,7 @@ def _checks(root: Path, assignment: Assignment) -> str:
     results = read_results(found[-1])
     rows = [(v.id, f"{v.points:g} of {v.max_points:g}", v.status, v.message) for v in results.program]
     about = f"Checks of {results.environment.get('date', 'an unknown date')}, profile {results.profile}, seed {results.seed}:"
-    ran, usual = {v.id for v in results.program}, choose_checks(assignment, None, ())
+    ran, usual = {v.id for v in results.program}, choose_checks(assignment, (), ())
     if missing := sum(check.id not in ran for check in usual):
         about = (
             f"The last check ran with --only, so {missing} of {len(usual)} checks are missing here: "

@@ -19,7 +19,7 @@ using namespace nogo;
 
 constexpr std::uint64_t MOST_SIMULATIONS = 2'000'000;
 constexpr int MOST_OPENING_STONES = 6;
-constexpr int RANDOM_MOVES = 10;  // one move in so many is drawn, so that the games contain mistakes
+constexpr int RANDOM_MOVES = 10;  // one move in this many is drawn, so that the games contain mistakes
 constexpr double SCALE = 600;
 constexpr double SUREST = 0.999;  // the largest mean result that is turned into a score
 

@@ -223,7 +223,7 @@ NO_DEFENCE = ((7, 7), (4, 10), (0, 0), (5, 10), (0, 2), (6, 10), (14, 0), (7, 10
 
 @pytest.fixture
 def brief(monkeypatch):
-    """Give an engine that looks where a game was lost a fifth of a second per position: an open four is seen at once."""
+    """Give an engine that looks for the losing move a fifth of a second per position: an open four is seen at once."""
     monkeypatch.setattr("arena.view.losses.MOVE_S", 0.2)
 
 
@@ -244,7 +244,7 @@ def test_every_lost_game_of_a_file_is_examined(engines, brief, tmp_path, capsys,
     call = ["view", str(kept.path), "--out", str(page)]
     assert arena.main([*call, "--engine", str(engines / "baseline")]) == 0
     said = capsys.readouterr()
-    assert "baseline looks where Game 2 was lost (2 of 2)" in said.err and "The engine baseline sees" in said.out
+    assert "baseline is looking for the losing move of Game 2 (2 of 2)" in said.err and "The engine baseline sees" in said.out
     assert page.read_text().count('data-loss="The engine baseline sees a forced win') == 2
     monkeypatch.chdir(tmp_path)
     assert arena.main(call) == 0

@@ -126,6 +126,14 @@ def test_a_draft_that_keeps_the_engine_from_compiling_is_left_out_and_named(subm
     assert (compiled.sources, compiled.left_out) == (["Minimax/board.cxx", "Minimax/engine.cpp"], ["Minimax/draft.cpp"])
 
 
+def test_an_engine_with_a_main_of_its_own_beside_a_draft_is_named_as_not_compiled(submitted):
+    own_main = "#define main unused\n" + WHOLE_ENGINE.replace("<time.h>", "<time.h>\n#undef main") + "int main() {}\n"
+    compiled = submitted({**PARTS, "Minimax/finished.cpp": own_main, "Minimax/test.cpp": "int main() {}\n"})
+    assert compiled.sources == ["Minimax/board.cxx", "Minimax/engine.cpp"]
+    assert compiled.named_programs == ["Minimax/finished.cpp"]
+    assert submitted(PARTS).named_programs == []
+
+
 def test_an_engine_that_does_not_compile_without_a_draft_either_is_told_the_first_reason(submitted):
     broken = {"Minimax/a_draft.cpp": "#error A draft.\n", **PARTS, "Minimax/engine.cpp": WHOLE_ENGINE + "int odd = ;\n"}
     with pytest.raises(StudentFault, match=r"a_draft\.cpp:1:2: error: #error A draft"):

@@ -82,11 +82,13 @@ def test_a_verdict_that_differs_is_shown_with_what_differs_since(run, tmp_path):
     results = json.loads(path.read_text())
     tree = next(check for check in results["checks"] if check["id"] == "mcts_pure.tree")
     tree |= {"status": "passed", "points": 2.0, "message": "As expected."}
-    results["environment"]["torch"] = "1.0"
+    results["environment"] |= {"torch": "1.0", "cores": "1"}  # of one of several submissions that were graded at once
     path.write_text(json.dumps(resealed(results, run)))
-    lines = []
+    lines, cores = [], os.sched_getaffinity(0)
     assert replay.main(path, ["mcts_pure.tree"], tmp_path / "again", lines.append, level=None) == 1
-    assert [line for line in lines if line.startswith("Changed since the grading: torch 1.0, now ")]
+    [changed] = [line for line in lines if line.startswith("Changed since the grading: torch 1.0, now ")]
+    again = json.loads((tmp_path / "again/alice/results.json").read_text())
+    assert "cores" not in changed and again["environment"]["cores"] == "1" and os.sched_getaffinity(0) == cores
     assert "mcts_pure.tree: DIFFERENT" in lines and lines[-1].startswith("0 of 1 verdicts are the same")
 
 

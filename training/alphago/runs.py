@@ -48,7 +48,7 @@ def samples_of(folder: Path) -> int | str:
 
 
 def digest_of(folder: Path) -> str:
-    """Return what tells the weights of a stage from all others: a stage that was run again may have as many samples as before.
+    """Return a digest that identifies the weights of a stage: a stage that was run again may have as many samples as before.
 
     Raises:
         CallError: the stage has not been run.

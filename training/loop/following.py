@@ -215,7 +215,7 @@ class RunClock:
         self._timed_s, self._timed_games = 0.0, 0
 
     def played(self, games: int) -> None:
-        """Note the end of a step after so many games."""
+        """Note the end of a step after this many games."""
         now = time.monotonic()
         if self._games - self._first >= FIRST_GAMES:
             self._timed_s += now - self._last

@@ -28,7 +28,7 @@ class Strength:
         passed: the number of counts of all lines of replies without a losing one.
         losing_lines: the losing lines in the last count, or -1 if the lines were not played.
         verified: whether it lost no line in any count.
-        win_ratio, opponent_playouts: its result against pure MCTS with so many playouts.
+        win_ratio, opponent_playouts: its result against pure MCTS with this many playouts.
     """
 
     board: tuple[int, int, int]

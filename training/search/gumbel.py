@@ -86,7 +86,7 @@ def halving_schedule(considered: int, playouts: int) -> tuple[tuple[int, int], .
 
 
 def playouts_at_once(games: int, considered: int) -> int:
-    """Return the largest number of playouts in each of so many trees whose new nodes form one batch for the network."""
+    """Return the largest number of playouts in each of `games` trees whose new nodes form one batch for the network."""
     return max(1, min(considered, STATES_AT_ONCE // games))
 
 

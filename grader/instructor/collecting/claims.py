@@ -181,7 +181,7 @@ def _examined(upload: Upload, expected: Expected) -> Upload:
     sources = [path for path in upload.files if PurePosixPath(path).suffix in expected.suffixes]
     if len(archives) > 1:
         advice = "collect the right one as ID.zip, then choose it with --counts"
-        return replace(upload, problem=f"it holds {len(archives)} archives, {archives[0]} and {archives[1]}: {advice}")
+        return replace(upload, problem=f"it holds {len(archives)} archives, such as {archives[0]} and {archives[1]}: {advice}")
     if archives and sources:
         return replace(upload, problem=f"it holds an archive, {archives[0]}, and sources beside it, such as {sources[0]}")
     return upload

@@ -1,4 +1,4 @@
-"""The command `collect`."""
+"""The commands `collect` and `unpack`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from grader.instructor.collecting.keeping import SUBMISSIONS
 from grader.instructor.collecting.notebooks import WARMUP
 from grader.instructor.collecting.outcomes import lines
 from grader.instructor.collecting.times import A_MOMENT, moment
+from grader.instructor.collecting.unpacking import unpack
 from grader.instructor.course import course_of
 from grader.screen import Screen
 
@@ -55,10 +56,23 @@ def collect_command(options: argparse.Namespace) -> int:
             f"(once), then nbgrader autograde {WARMUP}"
         )
         return collected.exit_code
+    if not any((options.out / SUBMISSIONS).iterdir()):
+        screen(f"The list is {options.out / TABLE}. There is nothing to grade yet.")
+        return collected.exit_code
     lab = f" --lab {collected.lab}" if collected.lab else ""
     grading = f"python -m grader grade{lab} {shlex.quote(str(options.out / SUBMISSIONS))}/* --profile full --out results"
     screen(f"The list is {options.out / TABLE}. Grade: {grading}")
     return collected.exit_code
+
+
+def unpack_command(options: argparse.Namespace) -> int:
+    """Unpack a submission, and say what stays out of the folder."""
+    screen = Screen()
+    count, refused = unpack(options.submission, options.folder)
+    for path, reason in refused.items():
+        screen(f"{path} stays out: {reason}.")
+    screen(f"{options.folder} holds {count} {'file' if count == 1 else 'files'} of {options.submission}.")
+    return 0
 
 
 def _due_date(text: str) -> datetime:
@@ -82,7 +96,7 @@ def _choice(text: str) -> tuple[str, int]:
 
 
 def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
-    """Add this command to the subparsers of `python -m grader`; `course` has the option --course."""
+    """Add these commands to the subparsers of `python -m grader`; `course` has the option --course."""
     collecting = commands.add_parser(
         "collect", parents=[course], help="extract the submissions of a class from a platform's downloads"
     )
@@ -132,3 +146,8 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         help="count attempt N of a student, until a new attempt comes; may be repeated",
     )
     collecting.set_defaults(run=collect_command, interrupted="Interrupted; the same command collects again.")
+
+    unpacking = commands.add_parser("unpack", help="unpack a submission without its links, to repair it by hand")
+    unpacking.add_argument("submission", type=Path, metavar="SUBMISSION", help="archive of one submission")
+    unpacking.add_argument("folder", type=Path, metavar="FOLDER", help="new or empty folder")
+    unpacking.set_defaults(run=unpack_command)

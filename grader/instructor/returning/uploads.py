@@ -94,5 +94,5 @@ def _for_canvas(attempts: list[Attempt], files: Mapping[str, bytes]) -> dict[str
     if not given:
         return "an earlier version of collect did not keep the name of the file in the download"
     if not given.lower().endswith(".zip"):
-        return "Canvas would call the pages by the name of the file that was handed in, which is not a .zip"
+        return "Canvas would name the pages after the file that was handed in, which is not a .zip"
     return {given: as_zip(files)}

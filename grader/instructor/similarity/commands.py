@@ -56,6 +56,8 @@ def similarity_command(options: argparse.Namespace) -> int:
     for labels in study.same:
         screen(f"{', '.join(labels)} hold the same files: a group, or a copy.")
     found = study.above(least)
+    if shown:
+        screen("share of the first and of the second submission that the other one also has:")
     for pair in found[:shown]:
         first, second = pair.common.shares
         screen(f"{first:4.0%} {second:4.0%}  {pair.part:6}  {pair.first}  {pair.second}")

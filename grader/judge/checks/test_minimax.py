@@ -27,7 +27,7 @@ from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
 from grader.judge.support.protocol_games import Side
 from grader.judge.support.ruling import Ruling
-from grader.pipeline.engine_build import MESSAGE_CHARACTERS, CompiledEngine, build_submitted
+from grader.pipeline.engine_build import MESSAGE_CHARACTERS, SUBMISSION_TOML, CompiledEngine, build_submitted
 from grader.pipeline.opponents import build_opponent
 from grader.pipeline.run import ENGINE, Run
 
@@ -109,6 +109,12 @@ def test_build(built: Built, ruling: Ruling) -> None:
     if compiled.left_out:
         left_out = ", ".join(compiled.left_out)[:MESSAGE_CHARACTERS]
         ruling.seen += f"Left out, because the engine compiles only without them: {left_out}. "
+    if compiled.named_programs:
+        programs = ", ".join(compiled.named_programs)[:MESSAGE_CHARACTERS]
+        ruling.message = (
+            f"Not compiled, because a source with a main of its own counts as a separate program: {programs}. It defines "
+            f"ai_name like an engine. If it is the engine, name its sources in {SUBMISSION_TOML}."
+        )
     ruling.seen += compiled.warnings[:2000] or "There are no warnings."
 
 

@@ -1,4 +1,4 @@
-"""Random weights for the policy-value network (interface section 6); the same seed always gives the same weights."""
+"""Random weights for the policy-value network (handout section 5.2); the same seed always gives the same weights."""
 
 from __future__ import annotations
 

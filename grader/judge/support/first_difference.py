@@ -16,7 +16,7 @@ from grader.errors import StudentFault
 
 LAYERS = "layers"
 """The answer of an oracle that has the `summary` of each layer's output, [layers, 3]."""
-TOLERANCE = 1e-3
+TOLERANCE = 2e-5
 ALL_ALIKE = (
     "In eval mode, each layer of the table gives the right numbers, so look at what happens after the last ones "
     "(log softmax, tanh) and at what policy_value does."

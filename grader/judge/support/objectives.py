@@ -56,6 +56,12 @@ def of_the_best_move(log_probs: np.ndarray, pi: np.ndarray) -> float:
     return float(-np.mean(np.take_along_axis(log_probs, pi.argmax(axis=1)[:, None], axis=1)))
 
 
+def softmax_of(rows: np.ndarray) -> np.ndarray:
+    """Return the softmax of each row [N, A]."""
+    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
 def no_error(outputs: np.ndarray, targets: np.ndarray) -> float:
     """Return the error of a head that learns nothing."""
     return 0.0
@@ -93,7 +99,8 @@ class Objective:
 
     def _policy_floor(self, targets: Targets) -> float:
         points = targets.pi.shape[1]
-        ideal = [targets.pi, *(np.eye(points)[best(targets.pi, axis=1)] for best in (np.argmax, np.argmin))]
+        best_moves = (np.eye(points)[best(targets.pi, axis=1)] for best in (np.argmax, np.argmin))
+        ideal = [targets.pi, softmax_of(targets.pi), *best_moves]
         return min(self.policy_error(np.log(np.maximum(probs, 1e-4)), targets.pi) for probs in ideal)
 
     def share_left(self, start: Outputs, end: Outputs, targets: Targets) -> float:
@@ -158,6 +165,10 @@ OBJECTIVES = (
     Objective("the value's error is halved", value_error=lambda v, z: squared_error(v, z) / 2),
     Objective("the policy's cross entropy is missing", policy_error=no_error),
     Objective("the policy learns the argmax of pi instead of pi", policy_error=of_the_best_move),
+    Objective(
+        "the policy learns the softmax of pi instead of pi",
+        policy_error=lambda log_p, pi: cross_entropy(log_p, softmax_of(pi)),
+    ),
     Objective(
         "softmax is applied twice: the network already returns log probabilities",
         policy_error=lambda log_p, pi: cross_entropy(twice_softmaxed(log_p), pi),

@@ -14,7 +14,7 @@ from Board.game_board import Board
 from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.support.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison
+from grader.judge.support.agreement import AGREEMENT_TOLERANCE, HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison
 from grader.judge.support.board_position import BoardPosition, board_at, drawn_at, shares_of
 from grader.judge.support.drawn_positions import (
     block_position,
@@ -206,15 +206,24 @@ def expect_most_visited(move: int, tree: Tree, position: BoardPosition, message:
 def searches_of(
     worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle, kind: str, family: str
 ) -> list[tuple[SearchComparison, SearchCase, Tree]]:
-    """Run one student search per family in a group (see `SEARCHES`); return each with the answers to compare it with."""
+    """Run one student search per family in a group (see `SEARCHES`); return each with the answers to compare it with.
+
+    A search may take moves back and leave the empty points in another order, in which it then takes the first of equal moves.
+    One that differs from the answers is run again with an evaluator that gives the moves in ascending order.
+    """
     found = []
     for name in families(family):
         case, answers = oracle.ask(name, SEARCHES[name], rng)
         ruling.evidence.setdefault(family, []).append(case.record)
         player = {**player_under(case.seed), "kind": kind, "c_puct": case.c_puct}
-        reply = call(worker, "search", position=case.position, n_playout=case.n_playout, **player)
-        tree = Tree.from_reply(reply["tree"])
-        found.append((SearchComparison(tree.root_visits, case.position, case.n_playout, case.c_puct, answers), case, tree))
+        for ascending in (False, True):
+            player["evaluator"] = {**player["evaluator"], "ascending": ascending}
+            reply = call(worker, "search", position=case.position, n_playout=case.n_playout, **player)
+            tree = Tree.from_reply(reply["tree"])
+            compared = SearchComparison(tree.root_visits, case.position, case.n_playout, case.c_puct, answers)
+            if compared.smallest_difference() <= AGREEMENT_TOLERANCE:
+                break
+        found.append((compared, case, tree))
     return found
 
 
@@ -294,6 +303,11 @@ def _expect_kept(ruling: Ruling, position: BoardPosition, n_playout: int, seen: 
     )
     ruling.expect(seen["move"] in visits, f"update_with_move was given {seen['move']}, which is not a child of the root.")
     before = searched.below(next(int(i) for i in searched.children(0) if searched.move[i] == seen["move"]))
+    if np.array_equal(before.visits[1:], kept.visits[1:]) and before.visits[0] != kept.visits[0]:
+        raise StudentFault(
+            f"update_with_move(move) changes the new root's _n_visits from {before.visits[0]:g} to {kept.visits[0]:g}; apart "
+            "from its parent, the node should stay as it is."
+        )
     if not (np.array_equal(before.visits, kept.visits) and np.array_equal(before.move[1:], kept.move[1:])):
         children = shares_of(before.child_visits), shares_of(kept.child_visits)
         raise StudentFault(
@@ -326,18 +340,25 @@ def expect_trees_of_positions(worker: Worker, rng: Random, player: dict[str, Any
 def expect_legal_roots(
     steps: list[dict[str, Any]], trees: list[Tree], position: BoardPosition, message: str, answered: bool = False
 ) -> None:
-    """Raise StudentFault unless each root's children are the legal moves.
+    """Raise StudentFault unless each root's children are the legal moves, and the moves played are among them.
 
     Args:
+        message: the fault if the children are other moves.
         answered: whether the opponent answers each move at the lowest empty point.
     """
     board = board_at(position)
     for step, tree in zip(steps, trees, strict=True):
         seen, legal = set(tree.root_visits), set(board.availables)
-        if seen != legal or step["move"] not in legal:
+        now = replace(position, moves=tuple(board.states))
+        if seen != legal:
             caption = "Expected: a child also at each ringed point, and none at crossed ones"
-            now = replace(position, moves=tuple(board.states))
             raise StudentFault(message, [now.pictured(caption, legal - seen, (seen | {step["move"]}) - legal)])
+        if step["move"] not in legal:
+            raise StudentFault(
+                f"get_action returned move {step['move']}, which is not an empty point. Moves are numbered by point, and are "
+                "the keys of _children, not places in a list.",
+                [now.pictured("Expected: one of the empty points. Seen: the crossed one", (), {step["move"]})],
+            )
         for move in (step["move"], min(set(board.availables) - {step["move"]}, default=-1))[: 1 + answered]:
             if not board.game_end()[0]:
                 board.do_move(move)

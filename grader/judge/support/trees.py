@@ -13,7 +13,7 @@ more or less, and nothing reads its Q, so the second equation need not hold at t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -132,10 +132,18 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
             f"(the first playout expands the root) or {n_playout}. Each playout counts as one visit on its whole path."
         )
     if abs(tree.visits[0] - n_playout) > 1:
-        raise StudentFault(f"After {n_playout} playouts the root's _n_visits is {tree.visits[0]:g}.")
+        raise StudentFault(
+            f"After {n_playout} playouts the root's _n_visits is {tree.visits[0]:g}; each playout also visits the root."
+        )
     inner = np.unique(tree.parent[1:])
     for node in inner[inner > 0]:
         own = tree.visits[node] - sums[node]
+        if own == 2:
+            raise StudentFault(
+                f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g} and its children have "
+                f"{sums[node]:g} in total; expected one less. Two visits ended at this node, but the first visit of a leaf "
+                "should expand it, so that the second goes on to a child."
+            )
         if own not in (0, 1):
             raise StudentFault(
                 f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g} and its children have "
@@ -173,7 +181,7 @@ def expect_legal_children(tree: Tree, position: Start) -> None:
         moves = children.get(node, set())
         if moves and (lacking := set(board.availables) - moves) and not board.game_end()[0]:
             raise StudentFault(
-                f"The node after moves {tree.path(node)} has no child for the legal moves {sorted(lacking)}. A node that is "
+                f"{_named(tree, node)} has no child for the legal moves {sorted(lacking)}. A node that is "
                 "expanded gets a child for each legal move.",
                 _pictured(tree, node, position, "Expected: a child also at each ringed point", expected=lacking),
             )
@@ -181,10 +189,14 @@ def expect_legal_children(tree: Tree, position: Start) -> None:
     for node in np.flatnonzero(tree.visits > 1).tolist():
         if node not in inner and node in boards and not boards[node].game_end()[0]:
             raise StudentFault(
-                f"The node after moves {tree.path(node)} was visited {tree.visits[node]:g} times and has no children; the "
+                f"{_named(tree, node)} was visited {tree.visits[node]:g} times and has no children; the "
                 "first visit should expand a leaf.",
                 _pictured(tree, node, position, "Expected: a child at each empty point. Seen: none", expected=board.availables),
             )
+
+
+def _named(tree: Tree, node: int) -> str:
+    return f"The node after moves {tree.path(node)}" if node else "The root"
 
 
 def expect_finished_games_to_end(tree: Tree, position: Start) -> None:
@@ -297,6 +309,12 @@ def expect_values_add_up(
     errors = _value_errors(tree, position, own_value)
     if errors.worst(errors.view).error <= 1:
         return "" if errors.view > 0 else "Q is stored for the player to move, which is accepted if selection flips its sign."
+    if not tree.total_values.any():
+        raise StudentFault("Q is 0 in the whole tree: each playout should change the mean value of every node on its path.")
+    means = replace(tree, value=tree.value / np.maximum(tree.visits, 1))
+    errors_of_means = _value_errors(means, position, own_value)
+    if errors_of_means.worst(errors_of_means.view).error <= 1:
+        raise StudentFault("Q holds the sum of a node's values; expected their mean, the sum divided by the node's visits.")
     sentence, node, view = _fault_in_values(errors, hint)
     raise StudentFault(sentence, _pictured_value(tree, position, own_value, node, view))
 
@@ -393,7 +411,13 @@ def most_visited(visits: dict[int, float]) -> set[int]:
 
 
 def visit_difference(seen: dict[int, float], expected: dict[int, float]) -> float:
-    """Return the share of the visits that went elsewhere: 0 for equal distributions, 1 for distributions without overlap."""
+    """Return the share of the visits that went elsewhere: 0 for equal distributions, 1 for distributions without overlap.
+
+    Raises:
+        StudentFault: nothing was seen.
+    """
+    if not sum(seen.values()):
+        raise StudentFault("After the search the root's children have no visits: each playout counts as one on its whole path.")
     moves = set(seen) | set(expected)
-    here, there = sum(seen.values()) or 1.0, sum(expected.values()) or 1.0
+    here, there = sum(seen.values()), sum(expected.values()) or 1.0
     return 0.5 * sum(abs(seen.get(m, 0.0) / here - expected.get(m, 0.0) / there) for m in moves)

@@ -1,4 +1,4 @@
-"""The policy-value network computed from its weights, without any student's code (interface section 6).
+"""The policy-value network computed from its weights, without any student's code (handout section 5.2).
 
 It gives the outputs that a network must have for given weights, and evaluates positions with a trained network. Values are
 for the side to move. Students do not get a copy of this module (`grader.judge.support.oracle`).

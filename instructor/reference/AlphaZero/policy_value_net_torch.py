@@ -201,7 +201,7 @@ class PolicyValueNet:
             lr: learning rate of this step.
 
         Returns:
-            (loss, entropy): floats; the entropy of the network's policy on this batch, in nats.
+            (loss, entropy): floats; the entropy, in nats, of the policy that the loss was computed from (before the step).
         """
         ### BEGIN SOLUTION 5.3
         states = torch.from_numpy(np.asarray(state_batch, dtype=np.float32)).to(self.device)

@@ -7,7 +7,7 @@
 // A move takes at most nine tenths of the time limit (GOMOKU_MOVE_TIME_S, 5 s by default) and never more than 2 s, on the
 // clock that the referee uses (GOMOKU_CLOCK: CPU time, or "wall"). Other environment variables:
 //
-//     GOMOKU_NODES      a move searches so many nodes, whatever time they take: games that do not depend on the machine
+//     GOMOKU_NODES      a move searches this many nodes, whatever time they take: games that do not depend on the machine
 //     GOMOKU_SEED       repeats its choices in the opening
 //     GOMOKU_NO_SWAP    set: it never swaps
 //     GOMOKU_REPORT     set: it writes a line about each completed iteration to standard error. Depth 0 means that the threat

@@ -12,7 +12,7 @@ constexpr int WHITE = 1;
 // From the third stone to the nearer of the first two. In 1100 games against the baseline the owner of two stones lost 6 % with
 // the third stone at distance 3, 13 % at 4 or 5, and more beyond; at 2 white swaps and takes them.
 constexpr int DISTANCE = 3;
-// Two rounds of searches: of so many points to the first depth, of the most even ones to the second.
+// Two rounds of searches: many points to the first depth, the most even ones of them to the second.
 constexpr int FIRST_DEPTH = 4;
 constexpr int SECOND_DEPTH = 8;
 constexpr std::size_t FIRST_POINTS = 40;

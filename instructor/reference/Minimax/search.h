@@ -30,7 +30,7 @@ struct Limits {
 
     /// For a move within `budget_s`, of which the threat search at the root gets its share.
     static Limits of_time(double budget_s);
-    /// For a move of so many nodes, whatever time they take; the threat search gets a tenth.
+    /// For a move of `nodes` nodes, whatever time they take; the threat search gets a tenth.
     static Limits of_nodes(std::uint64_t nodes);
     /// For each of `searches` equal parts of such a move, no deeper than `depth`.
     Limits part(int searches, int depth) const;

@@ -130,7 +130,7 @@ int ThreatSearch::find_vct(int side, int nodes) {
     return NO_CELL;
 }
 
-/// The first move of a win by at most so many threats and a VCF after them, for `side`, who is to move; or NO_CELL.
+/// The first move of a win by at most `threats` threats and a VCF after them, for `side`, who is to move; or NO_CELL.
 int ThreatSearch::winning_threat(int side, int threats) {
     const int other = 1 - side;
     const int four = find_vcf(side, VCF_NODES);

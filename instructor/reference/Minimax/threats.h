@@ -32,9 +32,9 @@ class ThreatSearch {
     /// What earlier searches found out about a position, whichever of their moves led to it.
     struct Entry {
         std::uint64_t hash = 0;
-        std::int32_t vcf_nodes = 0;        // with so many nodes no VCF was found; EVERY_NODE if there is none
+        std::int32_t vcf_nodes = 0;        // no VCF was found in this many nodes; EVERY_NODE if there is none
         std::int16_t vcf_cell = NO_CELL;   // first move of a VCF
-        std::int16_t no_vct_of = NOTHING;  // there is no VCT of at most so many threats
+        std::int16_t no_vct_of = NOTHING;  // there is no VCT of at most this many threats
     };
     static constexpr std::size_t SIZE_OF_TABLE = std::size_t{1} << 16;
     static constexpr std::int16_t NOTHING = -1;

@@ -12,7 +12,7 @@ static const int WIN = 10000000;
 
 static int field[WIDTH][WIDTH];
 static int count = 0;
-static int worth[6];  // of a row of five points with so many stones of one colour and none of the other
+static int worth[6];  // of a row of five points with this many stones of one colour and none of the other
 
 static void fill_tables() {
     worth[0] = 0;
