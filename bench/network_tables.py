@@ -201,8 +201,8 @@ def _rating(row: Record) -> str:
     return f"{row['elo']:+} +- {row['error_95']}"
 
 
-def selfplay_11x11(manifest: Record) -> str:
-    """Return the evaluations of the run that began with the supervised network."""
+def selfplay_without_gate(manifest: Record) -> str:
+    """Return the evaluations of a run without a gate, for which every network is the best one."""
     settings = manifest["configurations"][0]
     header = f"against the previous network, {settings['match_playouts']} playouts, won : drawn : lost"
     rows = [

@@ -51,9 +51,7 @@ def copy(tmp_path):
     """A copy of what bench/tables.py reads and writes."""
     shutil.copytree(ROOT / "bench", tmp_path / "bench", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("pictures"))
-    (tmp_path / "model").mkdir()
-    for path in [*(ROOT / "model").glob("*.json"), ROOT / "model" / "README.md"]:
-        shutil.copyfile(path, tmp_path / "model" / path.name)
+    shutil.copytree(ROOT / "model", tmp_path / "model", ignore=shutil.ignore_patterns("*.pt", "*.model", "*.int8"))
     for room in ("Board", "arena", "common", "games", "grader", "training"):
         (tmp_path / room).symlink_to(ROOT / room, target_is_directory=True)
     return tmp_path

@@ -17,6 +17,7 @@ MODEL = Path(__file__).resolve().parents[2] / "model"
 GOMOKU = sorted(MODEL.glob("*_5.json"))
 MANIFESTS = sorted(MODEL.glob("*.json"))
 OTHER_GAMES = sorted((MODEL / "games").glob("*.json"))
+FROM_NOTHING = sorted((MODEL / "from_nothing").glob("*.json"))
 DIRECTIONS = {"row": (0, 1), "column": (1, 0), "rising": (1, 1), "falling": (-1, 1)}
 # Stones of the opponent, far from any line through the middle that the tests use, in (rows, columns) from the middle.
 AWAY = [(2, 4), (-4, 2), (4, -3), (-3, -4)]
@@ -27,15 +28,16 @@ each_gomoku_network = pytest.mark.parametrize("path", GOMOKU, ids=lambda path: p
 def test_there_is_a_manifest_for_all_weights_that_are_handed_out():
     assert [path.stem for path in MANIFESTS] == ["11_11_5", "15_15_5", "3_3_3", "5_5_4"]
     assert [path.stem for path in OTHER_GAMES] == ["go_5x5", "go_7x7", "nogo_9x9"]
+    assert [path.stem for path in FROM_NOTHING] == ["gomoku_11x11", "gomoku_9x9"]
     assert sorted(path.stem for path in MODEL.rglob("*") if path.suffix in (".pt", ".model")) == sorted(
-        path.stem for path in [*MANIFESTS, *OTHER_GAMES]
+        path.stem for path in [*MANIFESTS, *OTHER_GAMES, *FROM_NOTHING]
     )
 
 
-@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*MANIFESTS, *FROM_NOTHING], ids=lambda path: path.stem)
 def test_the_weights_are_those_of_the_manifest_and_load(path, reference):
     manifest = json.loads(path.read_text(encoding="utf-8"))
-    file = MODEL / manifest["file"]
+    file = path.parent / manifest["file"]
     assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest["sha256"]
     width, height, _ = manifest["board"]
     network = reference("policy_value_net_torch").PolicyValueNet(width, height, manifest["blocks"])
@@ -45,7 +47,7 @@ def test_the_weights_are_those_of_the_manifest_and_load(path, reference):
     assert supervised_alone <= set(manifest) or not manifest["origin"].startswith("supervised")
 
 
-@pytest.mark.parametrize("name", ["5_5_4", "11_11_5", "15_15_5"])
+@pytest.mark.parametrize("name", ["5_5_4", "11_11_5", "15_15_5", "from_nothing/gomoku_9x9", "from_nothing/gomoku_11x11"])
 def test_the_weights_of_a_self_play_run_are_those_of_its_last_evaluation(name):
     manifest = json.loads((MODEL / f"{name}.json").read_text(encoding="utf-8"))
     *earlier, last = manifest["evaluations"]
@@ -55,8 +57,8 @@ def test_the_weights_of_a_self_play_run_are_those_of_its_last_evaluation(name):
     assert {"elo": last["elo"], "error_95": last["error_95"]} == manifest["elo_against_pure_mcts"]
 
 
-@pytest.mark.parametrize("path", OTHER_GAMES, ids=lambda path: path.stem)
-def test_the_networks_of_other_games_beat_random_rollouts_from_anywhere(path, monkeypatch, tmp_path):
+@pytest.mark.parametrize("path", [*OTHER_GAMES, *FROM_NOTHING], ids=lambda path: path.stem)
+def test_the_networks_of_runs_beat_random_rollouts_from_anywhere(path, reference, monkeypatch, tmp_path):
     manifest = json.loads(path.read_text(encoding="utf-8"))
     weights = path.with_suffix(".model")
     assert hashlib.sha256(weights.read_bytes()).hexdigest() == manifest["sha256"] and manifest["strength"]
