@@ -108,7 +108,7 @@ def test_single_archives_are_said_to_be_such_and_cannot_pose_as_a_class(collect,
     rows = collect.rows()
     assert rows["2024007"]["outcome"] == "collected" and rows["s1"]["counted"] == "1-s1.zip"
     assert rows["file-gomoku"]["outcome"] == "unknown"
-    assert "mallory_2024007_gomoku.zip: read as one submission, of the name 'mallory_2024007_gomoku'." in collect.said
+    assert "mallory_2024007_gomoku.zip: read as one submission, known by the name 'mallory_2024007_gomoku'." in collect.said
 
 
 def test_links_and_names_that_lead_out_are_reported_and_touch_nothing(collect, download, tmp_path):

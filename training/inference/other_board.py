@@ -3,7 +3,8 @@
 The convolutions fit any board. The weights of the dense layers belong to single points: a weight of the policy to a move and
 a cell of the padded board, a weight of the value to a cell. Each line of the new board takes the weights of the line of the
 old board that is as far from the nearest edge; lines further from both edges than any line of the old board take those of its
-middle. A move reads the cells around it as its counterpart on the old board does, and no others.
+middle. A move reads the cells around it as its counterpart on the old board does, and no others. Several cells that take the
+value weight of one old cell share it equally, so that a larger board does not mean a larger value.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def collect_command(options: argparse.Namespace) -> int:
             f"(once), then nbgrader autograde {WARMUP}"
         )
         return collected.exit_code
-    if not any((options.out / SUBMISSIONS).iterdir()):
+    if not any((options.out / SUBMISSIONS).glob("*")):
         screen(f"The list is {options.out / TABLE}. There is nothing to grade yet.")
         return collected.exit_code
     lab = f" --lab {collected.lab}" if collected.lab else ""

@@ -145,14 +145,14 @@ class Reader:
         place = path.resolve()
         member = Member(name, status.st_size, FILE, place.name, Folder(place.parent), modified)
         upload = self.of_file(SINGLES, name, member)
-        return Download(name, f"one submission, of {upload.people[0].words}", [upload])
+        return Download(name, f"one submission, known by {upload.people[0].words}", [upload])
 
     def single_folder(self, name: str, entries: Entries) -> Download:
         """Take a folder, or an archive whose entries are given, for the submission of the student whom its name describes."""
         files = _without_junk(entries.files)
         person = self.person_of_file(name, folder=True)
         upload = _of_folder(SINGLES, (person,), name, files, _refused_below("", entries))
-        return Download(name, f"one submission, of {person.words}", [upload])
+        return Download(name, f"one submission, known by {person.words}", [upload])
 
     def of_file(self, batch: str, name: str, member: Member) -> Upload:
         """Return the upload that consists of this file."""
