@@ -94,19 +94,6 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     return [path for path in files.sources if path not in files.other_programs]
 
 
-def _named_programs(submission: Submission, assignment: Assignment) -> list[str]:
-    """Return the programs that the engine is compiled without although they may be engines; none with a submission.toml."""
-    return [] if SUBMISSION_TOML in submission.files else _SourceFiles(submission, assignment).named_programs
-
-
-def _closest_sources(submission: Submission, assignment: Assignment) -> set[str]:
-    """Return the engine and the sources that share headers with it; an empty set if submission.toml lists the sources."""
-    if SUBMISSION_TOML in submission.files:
-        return set()
-    files = _SourceFiles(submission, assignment)
-    return set(files.belonging_to(files.engines[0]))
-
-
 class _SourceFiles:
     """The sources below the engine folder and how they include each other.
 
@@ -247,13 +234,14 @@ def build_submitted(
         CouldNotGrade: see `engine_sources` and `build_engine`.
     """
     sources = engine_sources(submission, assignment)
-    programs = _named_programs(submission, assignment)
+    files = None if SUBMISSION_TOML in submission.files else _SourceFiles(submission, assignment)
+    programs = files.named_programs if files else []
     try:
         return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), [], programs)
     except StudentFault as reason:
-        closest = _closest_sources(submission, assignment)
+        closest = files.belonging_to(files.engines[0]) if files else sources
         left_out = [path for path in sources if path not in closest]
-        if not closest or not left_out:
+        if not left_out:
             raise
         sources = [path for path in sources if path in closest]
         try:

@@ -10,10 +10,12 @@ from Board.game_board import Board
 from grader.assignment import ROOT
 from grader.confinement.worker import SearchEvaluator
 from grader.errors import CouldNotGrade, StudentFault
+from grader.judge.support.agreement import AGREEMENT_TOLERANCE, expect_agreement
 from grader.judge.support.board_position import EMPTY_3X3
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.searches import call, expect_reuse, hash_evaluation
+from grader.judge.support.searches import call, expect_reuse, hash_evaluation, searches_of
 from grader.judge.support.trees import Tree, expect_visits_add_up
+from grader.judge.trusted.answers import TrustedOracle
 
 
 @pytest.mark.parametrize("kind", ["hash", "hash priors"])
@@ -246,3 +248,26 @@ def test_a_root_whose_weak_reference_to_its_parent_ends_with_it_is_cut_off(weak_
 def test_a_root_whose_parent_is_held_elsewhere_is_not_cut_off(weak_search):
     with pytest.raises(StudentFault, match="should cut the new root off"):
         expect_reuse(weak_search(*KEEPING), Ruling(), Random(1), PURE)
+
+
+# The first of equal moves in an order of the search's own; with the children's visits as N_parent, all are equal at first.
+ORDER_OF_ITS_OWN = {
+    "AlphaZero/mcts_pure.py": (
+        "self._parent._n_visits**0.5",
+        "sum(n._n_visits for n in self._parent._children.values()) ** 0.5",
+    ),
+    "AlphaZero/mcts_alphaZero.py": (
+        "leaf = self._root.select_leaf(board, self._c_puct)",
+        "board.availables.append(board.availables.pop(0)); leaf = self._root.select_leaf(board, self._c_puct)",
+    ),
+}
+
+
+def test_a_search_whose_copies_have_their_empty_points_in_another_order_agrees(worker):
+    files = {}
+    for path, (old, new) in ORDER_OF_ITS_OWN.items():
+        text = (ROOT / "instructor" / "reference" / path).read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        files[path] = text.replace(old, new).encode()
+    found = searches_of(worker(more=files), Ruling(), Random(1), TrustedOracle(), "mcts_alphaZero", "search")
+    assert expect_agreement([comparison for comparison, _, _ in found]) <= AGREEMENT_TOLERANCE
