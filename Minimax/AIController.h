@@ -1,7 +1,7 @@
 // What an engine of the course includes: the line protocol (handout section 4.1).
 //
 // An engine defines
-//     std::string ai_name;                                   its name          
+//     std::string ai_name;                                   its name
 //     void init();                                           called once, when ai_side is known
 //     std::pair<int, int> action(std::pair<int, int> loc);   the answer to the opponent's action `loc`
 // and finds `ai_side`, 0 for black or 1 for white, here.
