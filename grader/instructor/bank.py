@@ -1,8 +1,8 @@
 """The bank of a student's kit: cases that the checks may draw, with the results of the grader's search and network.
 
 `grader.judge.support.oracle.Bank` reads it. It holds seeds and results, but no code that computes a result. For some families
-it also holds the results of searches with a typical slip, so that a check can name the slip. Where such searches would be
-expensive, a check can only report the difference.
+it also holds the results of searches with a typical slip, so that a check can name the slip. On large boards, where such
+searches would be expensive, it can name only the one for which these boards are there: a c_puct that is not the player's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from grader.judge.support.agreement import RIGHT
+from grader.judge.support.agreement import DEFAULT_C_PUCT, RIGHT, slip_name
 from grader.judge.support.network_cases import OUTPUTS, Batch, LayersCase, SymmetryCase
 from grader.judge.support.oracle import case_of
 from grader.judge.support.searches import SEARCHES
@@ -37,7 +37,7 @@ FAMILIES: dict[str, Callable[[Random], Any]] = {
     "batch": Batch,
 }
 EXPLAINED = ("certain", "search 0", "search 1", "search 2")
-"""Beginnings of the families whose answers include those of searches with a slip."""
+"""Beginnings of the families whose answers include those of searches with any slip."""
 BankRow = tuple[int, dict[str, np.ndarray]]
 
 
@@ -87,13 +87,18 @@ def _family(family: str, seed: int, cases: int) -> tuple[str, list[BankRow]]:
 
 
 def _rows(family: str, rng: Random) -> Iterator[BankRow]:
-    explained = family.startswith(EXPLAINED)
     while True:
         case_seed = rng.randrange(2**31)
         answers = answers_of(case_of(FAMILIES[family], case_seed))
         if answers is not None:
-            names = [name for name in answers if explained or family not in SEARCHES or name == RIGHT]
-            yield case_seed, {name: answers[name] for name in names}
+            yield case_seed, {name: answers[name] for name in answers if _is_kept(family, name)}
+
+
+def _is_kept(family: str, name: str) -> bool:
+    """Return whether the bank holds the answers with this name to the cases of a family."""
+    if family not in SEARCHES or family.startswith(EXPLAINED):
+        return True
+    return name == RIGHT or (family.startswith("wide") and name == slip_name(DEFAULT_C_PUCT))
 
 
 def _stacked(arrays: list[np.ndarray]) -> np.ndarray:

@@ -8,7 +8,15 @@ from random import Random
 import pytest
 
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.support.agreement import HUGE_C_PUCT, SLIPS, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison, expect_agreement
+from grader.judge.support.agreement import (
+    DEFAULT_C_PUCT,
+    HUGE_C_PUCT,
+    SLIPS,
+    WIDE_BOARDS,
+    WIDE_PLAYOUTS,
+    SearchComparison,
+    expect_agreement,
+)
 from grader.judge.support.board_position import EMPTY_3X3, board_at
 from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.ruling import Ruling
@@ -44,7 +52,7 @@ def test_every_slip_has_a_rule_and_a_sentence():
     assert list(rules(C_PUCT)) == list(SLIPS)
 
 
-@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize("slip", SLIPS.keys() - {DEFAULT_C_PUCT})
 def test_a_slip_in_the_selection_is_named(slip):
     sentence = SLIPS[slip]
     with pytest.raises(StudentFault) as caught:
@@ -59,6 +67,16 @@ def test_whatever_the_formula_leaves_open_is_right(reading):
     assert expect_agreement(searches(reading=reading, further=1)) == 0
 
 
+def test_a_c_puct_that_is_not_the_players_is_named():
+    wide = wide_searches(rules(HUGE_C_PUCT)[DEFAULT_C_PUCT])
+    with pytest.raises(StudentFault, match="It looks as if c_puct is 5 whatever value the player is given"):
+        expect_agreement(searches(), wide)
+
+
+def wide_searches(rule):
+    return searches(rule, sizes=tuple((*size, 5) for size in WIDE_BOARDS), n_playout=WIDE_PLAYOUTS, c_puct=HUGE_C_PUCT)
+
+
 def at_random_where_all_bonuses_are_0(c_puct, rng):
     """Count only the children's visits, and break ties at random."""
     return lambda p, n: (n.mean_value + c_puct * n.prior * sqrt(p.visits - 1) / (1 + n.visits), rng.random())
@@ -67,12 +85,7 @@ def at_random_where_all_bonuses_are_0(c_puct, rng):
 def test_a_right_search_that_cannot_be_repeated_could_not_be_graded():
     rng = Random(5)
     ordinary = searches(at_random_where_all_bonuses_are_0(C_PUCT, rng))
-    wide = searches(
-        at_random_where_all_bonuses_are_0(HUGE_C_PUCT, rng),
-        sizes=tuple((*size, 5) for size in WIDE_BOARDS),
-        n_playout=WIDE_PLAYOUTS,
-        c_puct=HUGE_C_PUCT,
-    )
+    wide = wide_searches(at_random_where_all_bonuses_are_0(HUGE_C_PUCT, rng))
     with pytest.raises(CouldNotGrade, match="chooses at random among moves of equal value"):
         expect_agreement(ordinary, wide, lambda: True)
     with pytest.raises(StudentFault, match="of the visits went to other moves"):

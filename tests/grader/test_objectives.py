@@ -10,7 +10,7 @@ from grader.judge.checks.test_train_step import LOSS_TOLERANCE, ask_for_batch, r
 from grader.judge.support import objectives
 from grader.judge.support.objectives import (
     BIASES,
-    DIVERGENCE,
+    DIVERGENCES,
     DOUBLED,
     FACTORLESS,
     HANDOUT,
@@ -75,12 +75,14 @@ def test_each_slip_in_the_l2_term_is_read_by_its_name(batch, outputs):
         assert (read(data + term, batch, outputs).objective, read(data + term, batch, outputs).slip) == (HANDOUT, slip)
 
 
-def test_the_divergence_from_the_targets_is_told_from_their_cross_entropy(batch, outputs):
+@pytest.mark.parametrize(("reduction", "expected"), list(zip(("batchmean", "mean", "sum"), DIVERGENCES, strict=True)))
+@pytest.mark.filterwarnings("ignore:reduction. 'mean'")
+def test_the_divergence_from_the_targets_is_told_from_their_cross_entropy(reduction, expected, batch, outputs):
     pi, log_probs = batch.targets.pi, outputs.train_mode[0].log_probs
     value_error = HANDOUT.value_error(outputs.train_mode[0].values, batch.targets.z)
-    divergence = torch.nn.functional.kl_div(torch.tensor(log_probs), torch.tensor(pi), reduction="batchmean").item()
+    divergence = torch.nn.functional.kl_div(torch.tensor(log_probs), torch.tensor(pi), reduction=reduction).item()
     for term in (0.0, 1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1)):
-        assert read(value_error + divergence + term, batch, outputs).slip == DIVERGENCE
+        assert read(value_error + divergence + term, batch, outputs) == expected
 
 
 def test_a_slip_that_fits_is_not_missed_because_two_oddities_together_fit_by_chance(batch, outputs):

@@ -94,6 +94,22 @@ def test_a_wrong_value_is_drawn_at_its_node_with_both_values():
     assert board["caption"] == "Expected: Q +0.000. Seen: Q +0.900 after 2 visits of this position"
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0.05, 0.4], "Q has the same player's view in the whole tree"),
+        ([-0.35, 0.4], "The value of each position enters the tree from the same player's point of view"),
+        ([-0.35, -0.4], "do not change sign"),
+    ],
+)
+def test_whose_view_the_values_have_is_told(values, message):
+    """One line of two moves; the evaluator gives 0.3 after the first, 0.4 after the second, for whoever is to move."""
+    line = {"move": np.array([-1, 4, 0]), "visits": np.array([3.0, 2.0, 1.0]), "prior": np.zeros(3)}
+    tree = Tree.from_reply(reply([-1, 0, 1], **line, value=np.array([0.0, *values])))
+    with pytest.raises(StudentFault, match=message):
+        expect_values_add_up(tree, POSITION, lambda board: 0.2 + 0.1 * len(board.states))
+
+
 def test_what_is_drawn_is_the_node_that_the_message_is_about():
     """The value after another move is even further off, and gets no picture."""
     moves, wins, other = (0, 3, 1, 4), 2, 5

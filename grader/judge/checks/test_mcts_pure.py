@@ -35,7 +35,6 @@ from grader.judge.support.searches import (
     tree_positions,
 )
 from grader.judge.support.trees import (
-    VIEWS,
     Tree,
     boards_of,
     expect_legal_children,
@@ -113,7 +112,7 @@ def _expect_random_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
     boards = boards_of(tree, position)
     for place, which in ((0, "first"), (-1, "last")):
         results = {node: _played_out(boards[node].copy(), place) for node in values}
-        if any(all(abs(value - view * results[node]) < 0.5 for node, value in values.items()) for view in VIEWS):
+        if any(all(abs(value - sign * results[node]) < 0.5 for node, value in values.items()) for sign in (1, -1)):
             raise StudentFault(
                 f"All {len(values)} rollouts from a 9x9 board end as if each move were the {which} empty point: the moves of a "
                 "rollout should be random."

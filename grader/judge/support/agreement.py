@@ -30,6 +30,7 @@ UNVISITED_FIRST = "unvisited moves are selected first, as if their value were +i
 LOGARITHM = "the bonus is that of UCB1, with the logarithm of N_parent instead of its square root"
 HALVED = "Q is halved in the selection, as if results were between 0 and 1; Q lies in [-1, 1]"
 PARENTS_Q = "unvisited moves take their Q from the parent; by the formula their Q is 0"
+DEFAULT_C_PUCT = "default c_puct"
 SLIPS = {
     "wrong player": "the values are for the wrong player",
     "smallest value": "the child with the smallest value is selected",
@@ -43,6 +44,7 @@ SLIPS = {
     "unvisited lost": "unvisited moves count as losses; by the formula their Q is 0",
     "no bonus": "the exploration bonus is missing from the selection",
     "no c_puct": "c_puct is missing from the bonus",
+    DEFAULT_C_PUCT: "c_puct is 5 whatever value the player is given",
     "no prior": "the prior is missing from the bonus",
     "no square root": "the square root is missing from the bonus",
     "root of the quotient": "the bonus has the square root of N_parent / (1 + n), not of N_parent alone",
@@ -174,9 +176,9 @@ def _in_words(visits: Mapping[int, float]) -> str:
 
 def _likely_slip(searches: Sequence[SearchComparison]) -> str:
     """Return a sentence that names the slips nearest to all the searches, or "" if no slip explains them."""
-    known = [one for one in searches if slip_name(next(iter(SLIPS))) in one.expected]
     fits: dict[str, float] = {}
     for slip, sentence in SLIPS.items():
+        known = [one for one in searches if slip_name(slip) in one.expected]
         if known and all(one.explained(slip) for one in known):
             worst = max(one.difference_to(slip) for one in known)
             fits[sentence] = min(worst, fits.get(sentence, worst))

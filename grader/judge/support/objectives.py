@@ -42,11 +42,6 @@ def cross_entropy(log_probs: np.ndarray, pi: np.ndarray) -> float:
     return float(-np.mean(np.sum(pi * log_probs, axis=1)))
 
 
-def entropy(pi: np.ndarray) -> float:
-    """Return the mean entropy of the targets in nats, by which their cross entropy exceeds the divergence from them."""
-    return float(-np.mean(np.sum(pi * np.log(np.where(pi > 0, pi, 1.0)), axis=1)))
-
-
 def twice_softmaxed(log_probs: np.ndarray) -> np.ndarray:
     probs = np.exp(log_probs)
     return probs - np.log(np.sum(np.exp(probs), axis=1, keepdims=True))
@@ -149,6 +144,14 @@ def learnt_objective(trainings: Sequence[tuple[Outputs, Outputs]], targets: Targ
 
 
 HANDOUT = Objective("")
+AVERAGED_OVER_MOVES = Objective(
+    "the cross entropy is averaged over the moves too",
+    policy_error=lambda log_p, pi: cross_entropy(log_p, pi) / pi.shape[1],
+)
+SUMMED_OVER_BATCH = Objective(
+    "the cross entropy is summed over the batch instead of averaged",
+    policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
+)
 OBJECTIVES = (
     HANDOUT,
     Objective(
@@ -177,14 +180,8 @@ OBJECTIVES = (
         "probabilities are used where log probabilities belong",
         policy_error=lambda log_p, pi: cross_entropy(np.exp(log_p), pi),
     ),
-    Objective(
-        "the cross entropy is averaged over the moves too",
-        policy_error=lambda log_p, pi: cross_entropy(log_p, pi) / pi.shape[1],
-    ),
-    Objective(
-        "the cross entropy is summed over the batch instead of averaged",
-        policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
-    ),
+    AVERAGED_OVER_MOVES,
+    SUMMED_OVER_BATCH,
     Objective("the cross entropy has the wrong sign", policy_error=lambda log_p, pi: -cross_entropy(log_p, pi)),
     Objective(
         "both errors are summed over the batch instead of averaged",
@@ -192,10 +189,6 @@ OBJECTIVES = (
         policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
     ),
 )
-
-
-DIVERGENCE = "the policy's error is the Kullback-Leibler divergence from pi: the entropy of pi is missing"
-"""A slip in the loss that is returned, not in what is learnt, since the gradient is that of the cross entropy."""
 
 
 # --------------------------------------------------------------------------------------------------------- the L2 term
@@ -259,6 +252,24 @@ class LossDiagnosis:
     slip: str
 
 
+DIVERGENCE = "the policy's error is the Kullback-Leibler divergence from pi: the entropy of pi is missing"
+"""A slip in the loss that is returned, not in what is learnt, since the gradient is that of the cross entropy."""
+
+DIVERGENCES = (
+    LossDiagnosis(HANDOUT, DIVERGENCE),
+    LossDiagnosis(
+        AVERAGED_OVER_MOVES,
+        "the policy's error is the Kullback-Leibler divergence from pi, and it is averaged over the moves too, as by the "
+        "default reduction of kl_div",
+    ),
+    LossDiagnosis(
+        SUMMED_OVER_BATCH,
+        "the policy's error is the Kullback-Leibler divergence from pi, and it is summed over the batch instead of averaged",
+    ),
+)
+"""Losses that lack the entropy of pi; the objectives are what they learn."""
+
+
 @dataclass(frozen=True)
 class PossibleOutputs:
     """What the network may have computed in a step: in train mode, as it should, or in eval mode."""
@@ -301,7 +312,9 @@ def read_loss(
         (distance(objective, every, either_sign), LossDiagnosis(objective, objective.slip)) for objective in OBJECTIVES[1:]
     ]
     found += [(distance(HANDOUT, every, terms[slip]), LossDiagnosis(HANDOUT, slip)) for slip in terms if slip]
-    without_entropy = [term - entropy(targets.pi) for term in terms[""]]
-    found.append((distance(HANDOUT, every, without_entropy), LossDiagnosis(HANDOUT, DIVERGENCE)))
+    ideal = np.log(np.where(targets.pi > 0, targets.pi, 1.0))
+    for divergence in DIVERGENCES:
+        entropy = divergence.objective.policy_error(ideal, targets.pi)
+        found.append((distance(divergence.objective, every, [term - entropy for term in terms[""]]), divergence))
     nearest, reading = min(found, key=lambda pair: pair[0])
     return reading if nearest <= tolerance else None

@@ -24,12 +24,16 @@ from grader.confinement.searched_trees import MAX_TREE_NODES
 from grader.errors import StudentFault
 from grader.judge.support.board_position import BoardPosition, Start, board_at
 
+ALWAYS_THE_SAME = "the same player's point of view, whoever is to move."
 VALUE_TOLERANCE = 1e-3
 LONGEST_PATH = 400
 TEMPERATURE = 1e-3  # with which a player should nearly always play the most visited move
 # The least chance of an accepted move, relative to the best move; of a run's hundred or so draws, few are so close to a tie.
 LEAST_CHANCE = 1e-9
-VIEWS = (+1, -1)  # Q for the player who moved into a node, and by the player to move there
+View = tuple[int, int]
+"""Whose view Q has, where player 1 is to move and where player 2 is: 1, the player who moved into the node; -1, the other."""
+VIEWS: tuple[View, ...] = ((1, 1), (-1, -1))  # accepted: the player who moved into each node, and the player to move there
+ONE_PLAYERS: tuple[View, ...] = ((1, -1), (-1, 1))  # player 2 or player 1 everywhere
 
 
 @dataclass(frozen=True)
@@ -232,8 +236,8 @@ class _Largest:
             self.error, self.node = error, node
 
 
-def _by_view() -> dict[int, _Largest]:
-    return {view: _Largest() for view in VIEWS}
+def _by_view() -> dict[View, _Largest]:
+    return {view: _Largest() for view in (*VIEWS, *ONE_PLAYERS)}
 
 
 @dataclass
@@ -241,52 +245,63 @@ class _ValueErrors:
     """The largest errors in a tree's values.
 
     Attributes:
-        inside: view (see VIEWS) -> the error in the equation for W at nodes where the game goes on.
+        inside: view -> the error in the equation for W at nodes where the game goes on.
         at_ends: view -> the error in W at nodes where the game is over.
-        unturned: the error in the equation for W if the sum over the children is added instead of subtracted.
+        unturned: view -> the error inside if the sum over the children is added instead of subtracted.
         wins: how far the values of finished games with a winner are from the nearer of 1 and -1.
         draws: how far the values of drawn games are from 0.
     """
 
-    inside: dict[int, _Largest] = field(default_factory=_by_view)
-    at_ends: dict[int, _Largest] = field(default_factory=_by_view)
-    unturned: _Largest = field(default_factory=_Largest)
+    inside: dict[View, _Largest] = field(default_factory=_by_view)
+    at_ends: dict[View, _Largest] = field(default_factory=_by_view)
+    unturned: dict[View, _Largest] = field(default_factory=_by_view)
     wins: _Largest = field(default_factory=_Largest)
     draws: _Largest = field(default_factory=_Largest)
 
-    def add_win(self, node: int, total: float, visits: float, slack: float) -> None:
-        """Add a finished game that the player who moved into the node has won; turn the sign of `total` if that one lost."""
-        errors = {view: abs(total - view * visits) / slack for view in VIEWS}
+    def add_win(self, node: int, side: int, total: float, visits: float, slack: float) -> None:
+        """Add a finished game that the player who moved into the node has won; turn the sign of `total` if that one lost.
+
+        Args:
+            side: the player, 1 or 2, to move at the node; so for the other nodes.
+        """
+        errors = {sign: abs(total - sign * visits) / slack for sign in (1, -1)}
         self.wins.add(min(errors.values()), node)
-        for view in VIEWS:
-            self.at_ends[view].add(errors[view], node)
+        for view, largest in self.at_ends.items():
+            largest.add(errors[view[side - 1]], node)
 
     def add_draw(self, node: int, total: float, slack: float) -> None:
         """Add a drawn game."""
-        self.draws.add(abs(total) / slack, node)
-        for view in VIEWS:
-            self.at_ends[view].add(abs(total) / slack, node)
+        for largest in (self.draws, *self.at_ends.values()):
+            largest.add(abs(total) / slack, node)
 
-    def add_evaluated(self, node: int, total: float, below: float, expected: float, slack: float) -> None:
-        """Add a node whose own evaluations are known to sum to `expected`."""
-        for view in VIEWS:
-            self.inside[view].add(abs(total + below - view * expected) / slack, node)
-        self.unturned.add(abs(total - below - expected) / slack, node)
+    def add_evaluated(self, node: int, side: int, total: float, below: float, expected: float, slack: float) -> None:
+        """Add a node whose own evaluations are known to sum to `expected` for the player who moved into it."""
+        for view, largest in self.inside.items():
+            largest.add(abs(total + below - view[side - 1] * expected) / slack, node)
+            self.unturned[view].add(abs(total - below - view[side - 1] * expected) / slack, node)
 
     def add_rolled_out(self, node: int, total: float, below: float, rollouts: float, slack: float) -> None:
-        """Add a node with this many rollouts of its own, each -1, 0 or 1; in either view their sum must be an integer."""
-        for view in VIEWS:
-            self.inside[view].add(_off_integer(total + below, rollouts) / slack, node)
-        self.unturned.add(_off_integer(total - below, rollouts) / slack, node)
+        """Add a node with this many rollouts of its own, each -1, 0 or 1; in any view their sum must be an integer."""
+        for view, largest in self.inside.items():
+            largest.add(_off_integer(total + below, rollouts) / slack, node)
+            self.unturned[view].add(_off_integer(total - below, rollouts) / slack, node)
 
-    def worst(self, view: int) -> _Largest:
+    def worst(self, view: View) -> _Largest:
         """Return the largest error if all values are taken in this view."""
         return max(self.inside[view], self.at_ends[view], key=lambda largest: largest.error)
 
     @property
-    def view(self) -> int:
-        """The view that explains the values best."""
+    def view(self) -> View:
+        """The accepted view that explains the values best."""
         return min(VIEWS, key=lambda view: self.worst(view).error)
+
+    def is_turned_for_one_player(self) -> bool:
+        """Return whether the signs change from level to level, but each evaluation enters in one player's view."""
+        return any(self.inside[view].error <= 1 and self.at_ends[view].error <= 1 for view in ONE_PLAYERS)
+
+    def is_kept_for_one_player(self) -> bool:
+        """Return whether all of the tree has one player's view, so that no sign changes."""
+        return any(self.unturned[view].error <= 1 and self.at_ends[view].error <= 1 for view in ONE_PLAYERS)
 
 
 def expect_values_add_up(
@@ -308,7 +323,11 @@ def expect_values_add_up(
     """
     errors = _value_errors(tree, position, own_value)
     if errors.worst(errors.view).error <= 1:
-        return "" if errors.view > 0 else "Q is stored for the player to move, which is accepted if selection flips its sign."
+        return (
+            ""
+            if errors.view == VIEWS[0]
+            else "Q is stored for the player to move, which is accepted if selection flips its sign."
+        )
     if not tree.total_values.any():
         raise StudentFault("Q is 0 in the whole tree: each playout should change the mean value of every node on its path.")
     means = replace(tree, value=tree.value / np.maximum(tree.visits, 1))
@@ -319,7 +338,7 @@ def expect_values_add_up(
     raise StudentFault(sentence, _pictured_value(tree, position, own_value, node, view))
 
 
-def _fault_in_values(errors: _ValueErrors, hint: str) -> tuple[str, int, int]:
+def _fault_in_values(errors: _ValueErrors, hint: str) -> tuple[str, int, View]:
     """Return what is wrong with the values in words, a node that shows it, and the view in which it does."""
     hint = f" {hint}" if hint else ""
     view = errors.view
@@ -329,16 +348,24 @@ def _fault_in_values(errors: _ValueErrors, hint: str) -> tuple[str, int, int]:
         return sentence, errors.wins.node, view
     if errors.draws.error > 1:
         return "A draw is not worth 0 in the tree.", errors.draws.node, view
-    inside, at_ends = (min(VIEWS, key=lambda view: part[view].error) for part in (errors.inside, errors.at_ends))
-    if errors.inside[inside].error <= 1 and errors.at_ends[at_ends].error <= 1:
-        sentence = f"The result of a finished game enters the tree from the wrong player's point of view.{hint}"
-        return sentence, errors.at_ends[inside].node, inside
-    if errors.unturned.error <= 1:
+    inside = min(VIEWS, key=lambda view: errors.inside[view].error)
+    if errors.inside[inside].error <= 1:
+        node = errors.at_ends[inside].node
+        if min(errors.at_ends[view].error for view in VIEWS) <= 1:
+            return f"The result of a finished game enters the tree from the wrong player's point of view.{hint}", node, inside
+        if min(errors.at_ends[view].error for view in ONE_PLAYERS) <= 1:
+            return f"The result of a finished game enters the tree from {ALWAYS_THE_SAME}{hint}", node, inside
+    if min(errors.unturned[view].error for view in VIEWS) <= 1:
         sentence = (
             "The values do not change sign from one level of the tree to the next. What is good for one player is bad for "
             "the other, so the sign must change at each level when a result is backed up."
         )
         return sentence, worst.node, view
+    if errors.is_kept_for_one_player():
+        sentence = "Q has the same player's view in the whole tree; expected the view of the player who moved into each node."
+        return sentence, worst.node, view
+    if errors.is_turned_for_one_player():
+        return f"The value of each position enters the tree from {ALWAYS_THE_SAME}{hint}", worst.node, view
     sentence = (
         "The values in the tree do not add up: a node's visits times its Q should be its own evaluation minus the same sum "
         f"over its children (off by {worst.error * VALUE_TOLERANCE:.2g} per visit at the worst node).{hint}"
@@ -347,19 +374,20 @@ def _fault_in_values(errors: _ValueErrors, hint: str) -> tuple[str, int, int]:
 
 
 def _pictured_value(
-    tree: Tree, position: Start, own_value: Callable[[Board], float | None], node: int, view: int
+    tree: Tree, position: Start, own_value: Callable[[Board], float | None], node: int, view: View
 ) -> list[dict[str, Any]]:
     """Return the position of a node with its value and what that should be, for a report; see `_pictured`."""
     if not isinstance(position, BoardPosition):
         return []
     board, visits = board_at(position, tree.path(node)), tree.visits[node]
     ended, winner = board.game_end()
+    sign = view[board.get_current_player() - 1]
     expected = "Expected: N times Q, plus the same sum over the children, to be a whole number"
     if ended:
-        expected = f"Expected: Q {0 if winner == -1 else view if winner != board.get_current_player() else -view:+d}"
+        expected = f"Expected: Q {0 if winner == -1 else sign if winner != board.get_current_player() else -sign:+d}"
     elif (value := own_value(board)) is not None:
         own_visits = visits - tree.sums_over_children(tree.visits)[node]
-        total = -view * value * own_visits - tree.sums_over_children(tree.total_values)[node]
+        total = -sign * value * own_visits - tree.sums_over_children(tree.total_values)[node]
         expected = f"Expected: Q {total / visits:+.3f}"
     caption = f"{expected}. Seen: Q {tree.total_values[node] / visits:+.3f} after {visits:g} visits of this position"
     return _pictured(tree, node, position, caption)
@@ -373,15 +401,16 @@ def _value_errors(tree: Tree, position: Start, own_value: Callable[[Board], floa
         if node == 0 or visits <= 0:
             continue
         slack = VALUE_TOLERANCE * max(1.0, visits)
+        side = board.get_current_player()
         ended, winner = board.game_end()
         if ended and winner == -1:
             errors.add_draw(node, total, slack)
         elif ended:  # the last move can also lose, such as a pass in Go
-            errors.add_win(node, total if winner != board.get_current_player() else -total, visits, slack)
+            errors.add_win(node, side, total if winner != side else -total, visits, slack)
         elif (value := own_value(board)) is None:
             errors.add_rolled_out(node, total, below[node], own_visits[node], slack)
         else:
-            errors.add_evaluated(node, total, below[node], -value * own_visits[node], slack)
+            errors.add_evaluated(node, side, total, below[node], -value * own_visits[node], slack)
     return errors
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from math import inf, log, sqrt
 
+from grader.judge.support.agreement import DEFAULT_C_PUCT
+from grader.judge.support.searches import C_PUCT
 from grader.judge.trusted.search import Node, SelectionRule
 
 
@@ -34,6 +36,7 @@ def rules(c: float) -> dict[str, SelectionRule]:
         "unvisited lost": lambda p, n: (n.mean_value if n.visits else -1) + bonus(p, n),
         "no bonus": lambda p, n: n.mean_value,
         "no c_puct": lambda p, n: n.mean_value + bonus(p, n) / c,
+        DEFAULT_C_PUCT: lambda p, n: n.mean_value + C_PUCT * bonus(p, n) / c,
         "no prior": lambda p, n: n.mean_value + c * sqrt(p.visits) / (1 + n.visits),
         "no square root": lambda p, n: n.mean_value + bonus(p, n) * sqrt(p.visits),
         "root of the quotient": lambda p, n: n.mean_value + bonus(p, n) * sqrt(1 + n.visits),
