@@ -42,7 +42,7 @@ ENGINE_BOARD = (15, 15, 5)
 SWAP, SWAP_STONES = "swap", 3  # as a player answers and --position writes it, and with how many stones on the board
 LATER_PACKAGES = ("pygame", "rich", "torch")  # for the window, for the terminal, for networks
 # Option, its default, and the kinds of --player that use it.
-USED_BY = (("playouts", None, ("alpha_zero", "mcts")), ("model", DEFAULT_MODEL, ("alpha_zero",)),
+USED_BY = (("playouts", None, ("alphazero", "mcts")), ("model", DEFAULT_MODEL, ("alphazero",)),
            ("engine", DEFAULT_ENGINE, ("minimax",)))  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def board_of_weights(model):
 def sides_of(options):
     """Return what plays black and white, as `--black` and `--white` name it."""
     if options.black is None and options.white is None:
-        player = options.player or ("alpha_zero" if options.game == "gomoku" else "mcts")
+        player = options.player or ("alphazero" if options.game == "gomoku" else "mcts")
         for name, usual, users in USED_BY:
             if getattr(options, name) != usual and player not in users:
                 raise UsageError(f"expected --player {' or '.join(users)} with --{name}; {player} ignores it")
@@ -169,7 +169,7 @@ def sides_of(options):
         ai = {
             "minimax": f"minimax:{options.engine}",
             "mcts": f"mcts:{playouts or 'playouts=1000'}",
-            "alpha_zero": f"alphazero:{options.model}{'?' if playouts else ''}{playouts}",
+            "alphazero": f"alphazero:{options.model}{'?' if playouts else ''}{playouts}",
         }[player]
         return ("human", ai) if options.start == "human" else (ai, "human")
     if options.player is not None:
@@ -414,11 +414,10 @@ def parse(arguments=None):
     parser.add_argument("--komi", type=float, metavar="POINTS", help="points for white in Go (default 7.5)")
     parser.add_argument("--black", metavar="SIDE", help=f"who moves first: {SIDES}")
     parser.add_argument("--white", metavar="SIDE", help="who moves second (both default to human)")
-    parser.add_argument("--player", choices=("alpha_zero", "mcts", "minimax"), help="the AI (default alpha_zero)")
-    parser.add_argument(
-        "--engine", default=DEFAULT_ENGINE, metavar="PROGRAM", help=f"the engine, for minimax (default {DEFAULT_ENGINE})"
-    )
-    parser.add_argument("--model", default=DEFAULT_MODEL, metavar="FILE", help="weights for alpha_zero (default 3x3)")
+    players, by_name = ("alphazero", "mcts", "minimax"), lambda text: text.replace("_", "")  # alpha_zero is its former name
+    parser.add_argument("--player", type=by_name, choices=players, help="the AI (default alphazero)")
+    parser.add_argument("--engine", default=DEFAULT_ENGINE, metavar="PROGRAM", help=f"for minimax (default {DEFAULT_ENGINE})")
+    parser.add_argument("--model", default=DEFAULT_MODEL, metavar="FILE", help="weights for alphazero (default 3x3)")
     parser.add_argument(
         "--board", metavar="WxHxN", help="columns x rows x stones in a row (default: of weights or --open); 9x9 in NoGo and Go"
     )

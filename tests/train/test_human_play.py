@@ -40,7 +40,7 @@ def save_weights(path, *sizes, **changes):
 # ------------------------------------------------------------------------------------------------------- stubs
 
 
-@pytest.mark.parametrize("arguments", [(), ("--player", "mcts", "--start", "ai")], ids=["alpha_zero", "mcts"])
+@pytest.mark.parametrize("arguments", [(), ("--player", "mcts", "--start", "ai")], ids=["alphazero", "mcts"])
 def test_on_stubs_one_sentence_names_the_first_file_and_method(arguments):
     command = [sys.executable, "human_play.py", "--terminal", *arguments]
     done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -353,7 +353,7 @@ def test_wrong_weights_are_refused_in_a_sentence(refusal, tmp_path, make, argume
 
 
 @pytest.mark.parametrize("board", ["3", "3x3", "3x3x3x3", "axbxc", "0x3x1", "27x27x5", "100x100x5", "3x3x4", "-3x3x3"])
-@pytest.mark.parametrize("player", ["alpha_zero", "mcts"])
+@pytest.mark.parametrize("player", ["alphazero", "alpha_zero", "mcts"])
 def test_a_wrong_board_is_refused_in_a_sentence(refusal, player, board):
     sentence = f"expected --board as WIDTHxHEIGHTxN such as 3x3x3 or 11x11x5; got '{board}'"
     if board == "3x3x4":
@@ -379,9 +379,9 @@ def test_a_wrong_board_is_refused_in_a_sentence(refusal, player, board):
         (["--white", "mcts:", "--player", "mcts"], "expected either --player or --black and --white; got both"),
         (["--white", "mcts", "--playouts", "50"], "expected no --playouts with --black or --white"),
         (["--black", "human", "--start", "ai"], "expected no --start with --black or --white"),
-        (["--engine", "build/my_engine"], "expected --player minimax with --engine; alpha_zero ignores it"),
-        (["--player", "minimax", "--playouts", "50"], "expected --player alpha_zero or mcts with --playouts"),
-        (["--game", "nogo", "--model", "own.model"], "expected --player alpha_zero with --model; mcts ignores it"),
+        (["--engine", "build/my_engine"], "expected --player minimax with --engine; alphazero ignores it"),
+        (["--player", "minimax", "--playouts", "50"], "expected --player alphazero or mcts with --playouts"),
+        (["--game", "nogo", "--model", "own.model"], "expected --player alphazero with --model; mcts ignores it"),
         (["--white", "human:anna"], "got 'human:anna'"),
         (["--game", "go", "--white", "human:anna"], "got 'human:anna'"),
         (["--white", "mcts:", "--open", "no_game.sgf"], "expected a game at no_game.sgf; it cannot be read"),
