@@ -132,7 +132,7 @@ $(VENV)/run.stamp: requirements.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/test.stamp: $(VENV)/run.stamp requirements-test.txt
+$(VENV)/test.stamp: $(VENV)/run.stamp requirements-test.txt requirements-instructor.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
 	@! command -v npm >/dev/null || npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/node $(AXE) || echo "Without $(AXE), the audit of the pages is skipped." >&2
 	@touch $@

@@ -222,7 +222,6 @@ def test_the_command_serves_a_search_to_a_front_end():
     assert run("--game", "gomoku", "--player", "mcts:playouts=20", stdin=script).stdout == done.stdout
 
 
-@pytest.mark.slow
 def test_a_network_plays_gomoku_on_the_board_of_its_weights_alone(load_module, tmp_path):
     import torch
 
@@ -362,7 +361,6 @@ def test_a_player_that_cannot_be_served_gets_one_sentence(arguments, cwd, senten
     assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
 
 
-@pytest.mark.slow
 @needs_gnugo
 def test_gnu_go_plays_a_whole_game_of_go_against_a_students_search(tmp_path, monkeypatch, capsys):
     sgf = pytest.importorskip("sgfmill.sgf", reason="sgfmill is not installed")

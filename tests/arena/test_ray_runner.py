@@ -129,7 +129,6 @@ def test_an_address_at_which_another_program_answers_is_one_sentence():
 
 
 @needs_ray
-@pytest.mark.slow
 def test_ray_plays_the_games_that_threads_play(engines, cluster, tmp_path, monkeypatch):
     os.symlink(engines, tmp_path / "here")
     monkeypatch.chdir(tmp_path)
@@ -142,7 +141,6 @@ def test_ray_plays_the_games_that_threads_play(engines, cluster, tmp_path, monke
 
 
 @needs_ray
-@pytest.mark.slow
 def test_a_node_without_the_engine_is_nobodys_loss(cluster, tmp_path, monkeypatch):
     program = tmp_path / "engine.sh"
     program.write_text("#!/bin/sh\n")
@@ -155,7 +153,6 @@ def test_a_node_without_the_engine_is_nobodys_loss(cluster, tmp_path, monkeypatc
 
 
 @needs_ray
-@pytest.mark.slow
 def test_a_match_that_is_ended_early_ends_its_games(cluster, tmp_path):
     setup = MatchSetup((slow(tmp_path), slow(tmp_path)), 9, 3, LIMITS)
     tasks = [setup.task(index) for index in range(9)]
@@ -169,7 +166,6 @@ def test_a_match_that_is_ended_early_ends_its_games(cluster, tmp_path):
 
 
 @needs_ray
-@pytest.mark.slow
 def test_a_node_killed_in_the_middle_of_a_match_loses_no_game_and_none_counts_twice(cluster, tmp_path):
     doomed = cluster.add_node(num_cpus=1)
     file, told = tmp_path / "games.jsonl", []
@@ -207,7 +203,6 @@ def test_a_killed_worker_leaves_no_engine_and_its_game_is_played_again(cluster, 
 
 
 @needs_ray
-@pytest.mark.slow
 def test_a_match_killed_with_its_driver_goes_on_and_leaves_no_engine(cluster, engines, tmp_path):
     file, whole = tmp_path / "games.jsonl", tmp_path / "whole.json"
     games = 16  # so that those after the third take seconds, in which this process surely gets a core

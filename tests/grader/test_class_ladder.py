@@ -68,7 +68,6 @@ def test_an_engine_is_compiled_again_only_by_another_command(engines_of_a_class,
     assert len(built) == len(set(built)) == 2
 
 
-@pytest.mark.slow
 def test_the_round_robin_is_on_the_page_and_its_games_are_played_once(engines_of_a_class, tmp_path, capsys, no_engine_left):
     assert main([*engines_of_a_class, "--ladder", "2"]) == 0
     said = capsys.readouterr().out

@@ -136,7 +136,6 @@ def as_colab_saves(notebook):
     return json.dumps(data | {"nbformat_minor": 0, "metadata": {"colab": {"provenance": []}}}).encode()
 
 
-@pytest.mark.slow
 def test_collected_notebooks_are_graded_by_nbgrader_and_exported(warmup, download, opened, course):
     solved = (course / "source" / "warmup" / "boards.ipynb").read_bytes()
     members = {"s1/boards (1).ipynb": solved, "s2/Copy of boards.ipynb": as_colab_saves(solved), "s6/notes.txt": b"x"}

@@ -26,7 +26,6 @@ pytest.importorskip("nh3")
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(bool(browser.missing()), reason=browser.missing()),
     # Looked for and not imported: every process that collects the tests would wait for it.
     pytest.mark.skipif(find_spec("nbgrader") is None, reason="nbgrader is not installed"),

@@ -279,7 +279,6 @@ def test_submissions_for_other_cells_are_never_overwritten(graded_as, course, op
 # --------------------------------------------------------------------------------------------- nbgrader's own part
 
 
-@pytest.mark.slow
 def test_release_marking_feedback_and_export_of_three_submissions(graded_as, tmp_path, course, opened):
     from nbgrader.apps.api import NbGraderAPI
     from nbgrader.coursedir import CourseDirectory
@@ -330,7 +329,6 @@ def test_release_marking_feedback_and_export_of_three_submissions(graded_as, tmp
     assert scores == {"alice": (70 + 4.5, 100), "bob": (70 - 30 + 15, 100), "carol": (70 - 30 - 1, 100)}
 
 
-@pytest.mark.slow
 def test_a_release_after_results_were_entered_changes_none_of_them(graded_as, course, opened):
     path = graded_as("alice")
     assert enter(course, path) == 0
@@ -341,7 +339,6 @@ def test_a_release_after_results_were_entered_changes_none_of_them(graded_as, co
     assert rows(opened) == before and (course / "release/gomoku/report.ipynb").is_file()
 
 
-@pytest.mark.slow
 def test_a_report_written_in_the_notebook_is_taken_in_and_nothing_of_it_is_run(tmp_path, graded_as, course, opened):
     import nbformat
 
@@ -374,7 +371,6 @@ def test_a_report_written_in_the_notebook_is_taken_in_and_nothing_of_it_is_run(t
     assert found["alice", "report-problems"][:3] == (None, None, True)
 
 
-@pytest.mark.slow
 def test_the_table_of_marks_holds_names_as_they_are_and_nothing_that_a_spreadsheet_computes(graded_as, tmp_path, course, api):
     people = {
         "s1": ("Ada, Jr.", 'O"Neill', "ada@example.org"),

@@ -123,7 +123,6 @@ def scores(data):
     return [(test.get("score"), test.get("max_score"), test.get("status")) for test in data["tests"]]
 
 
-@pytest.mark.slow
 def test_a_right_submission_gets_its_points_and_no_secret_is_shown(container):
     shutil.copytree(ROOT / "instructor" / "reference" / "AlphaZero", container.submission / "AlphaZero")
     # An engine that compiles in a moment.
@@ -165,7 +164,6 @@ def test_a_weak_confinement_is_refused_unless_the_instructor_has_decided_otherwi
     assert not any("score" in test for test in data["tests"])
 
 
-@pytest.mark.slow
 def test_a_submission_reads_neither_the_grader_nor_the_names_of_students(container):
     shutil.copytree(ROOT / "instructor" / "reference", container.submission, dirs_exist_ok=True)
     metadata, trusted = container.root / "submission_metadata.json", "source/grading/grader/judge/trusted/search.py"

@@ -15,7 +15,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from outcomes import outcomes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +52,6 @@ def digests(folder):
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in RECORDS}
 
 
-@pytest.mark.slow
 def test_a_class_killed_again_and_again_grades_nothing_twice_and_loses_nothing(tmp_path, engines, capfd):
     out, version = tmp_path / "out", 1
     paths = hand_in(tmp_path / "in", version)
@@ -127,7 +125,6 @@ def submission_digests(paths):
     return {path.name: read_submission(path, assignment).digest for path in paths}
 
 
-@pytest.mark.slow
 def test_two_graders_at_once_refuse_the_same_folder_and_do_not_touch_each_other_in_two(tmp_path, engines):
     paths = hand_in(tmp_path / "in", 1)[:1]
     name = paths[0].name

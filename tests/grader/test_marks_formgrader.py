@@ -121,7 +121,6 @@ def test_a_score_that_was_typed_when_its_item_had_other_points_is_refused(school
     assert "report-engine of alice: the score was typed for 5 points, but the item has 4 now" in said and said.count("\n") == 1
 
 
-@pytest.mark.slow
 def test_the_time_of_a_submission_reaches_nbgraders_export(school, course, typed):
     nbgrader(course, "export", "--to=grades.csv")
     times = {row["student_id"]: row["timestamp"] for row in table(course / "grades.csv")}

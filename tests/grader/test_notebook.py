@@ -59,7 +59,6 @@ def test_check_tells_a_notebook_that_has_drifted_and_the_command_mends_it(api, c
     assert main(["notebook", "--check", "--course", str(course)]) == 0
 
 
-@pytest.mark.slow
 def test_the_release_is_valid_has_all_points_and_no_answer_of_the_rubric(api, assignment, course):
     import nbformat
     from nbgrader.nbgraderformat import MetadataValidator

@@ -44,7 +44,6 @@ def test_points_may_change_only_until_somebody_has_typed_a_score_for_them(graded
     assert rows(opened) == before and most(opened) == 4
 
 
-@pytest.mark.slow
 def test_a_release_with_other_points_is_refused_once_a_score_was_typed_for_them(graded_as, course, opened):
     assert enter(course, graded_as("alice")) == 0
     type_a_score(opened)

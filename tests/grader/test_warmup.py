@@ -147,7 +147,6 @@ def test_the_kits_notebooks_are_those_of_the_source_and_a_solved_line_in_them_is
     assert "is a line of the solution" in release.find_leaks(kit, secrets, assignment)[0]
 
 
-@pytest.mark.slow
 def test_nbgrader_releases_the_warm_up_and_grades_it_in_the_sandbox(opened, course, tmp_path):
     nbgrader(course, "generate_assignment", "warmup")
     for path in (course / "release" / "warmup").iterdir():

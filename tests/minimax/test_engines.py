@@ -111,7 +111,6 @@ def test_an_engine_of_earlier_years_compiles_unmodified(tmp_path):
     assert dialogue(str(tmp_path / "old"), 0, [SWAP]) == [(7, 2)]
 
 
-@pytest.mark.slow
 def test_sanitizers_find_nothing(tmp_path, engines):
     sources = {
         "baseline": [ROOT / "Minimax" / "baseline.cpp"],

@@ -180,7 +180,6 @@ def test_whole_games_are_legal_on_both_sides(build, quick, engines):
     assert result.wins(1) == 6 and {game.termination.value for game in result.games} == {"five"}
 
 
-@pytest.mark.slow
 def test_sanitizers_find_nothing(build):
     engine = build(200, "-DRANDOM_OPENING=1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     result = play_match(MatchSetup((EngineSpec(path=engine),) * 2, 2, 5, Limits(move_s=30.0)), ThreadRunner(1))

@@ -188,7 +188,6 @@ def test_a_checkpoint_holds_the_network_and_after_a_training_step_the_optimiser(
 
 
 @needs_tensorflow
-@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height", "block"), ALL_SIZES)
 def test_the_converted_weights_are_the_same_network(trained, reference, run_here, tmp_path, width, height, block):
     net, path = trained(width, height, block)
@@ -270,7 +269,6 @@ def tree(tmp_path):
 
 
 @needs_tensorflow
-@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height", "block"), ALL_SIZES)
 def test_compare_finds_the_same_network(trained, reference, converted, run_here, width, height, block):
     _, path = trained(width, height, block)
@@ -282,7 +280,6 @@ def test_compare_finds_the_same_network(trained, reference, converted, run_here,
 
 
 @needs_tensorflow
-@pytest.mark.slow
 def test_compare_tells_another_network_and_refuses_what_is_none(trained, reference, converted, run_here):
     _, path = trained(3, 3, 1)
     weights = converted(path)
@@ -298,7 +295,6 @@ def test_compare_tells_another_network_and_refuses_what_is_none(trained, referen
 
 
 @needs_tensorflow
-@pytest.mark.slow
 def test_in_a_students_tree_compare_takes_the_network_of_the_student(trained, converted, tree):
     _, path = trained(3, 3, 1)
     compare, weights = tree / "tensorflow" / "toolkit" / COMPARE.name, converted(path)

@@ -471,7 +471,6 @@ def test_an_address_that_does_not_answer_is_one_sentence(started, tmp_path):
 
 
 @needs_ray
-@pytest.mark.slow
 def test_on_a_cluster_a_lost_actor_is_replaced_and_nothing_is_played_twice(started, tmp_path):
     from ray.cluster_utils import Cluster
 
