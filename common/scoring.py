@@ -49,11 +49,11 @@ class Formula:
 
 def _shifted(mean: Fraction, full: Fraction) -> Fraction:
     # (score + 1) / 1.8 with score = (W - L) / N is the score rate divided by 0.9.
-    return Fraction(floor(full * min(Fraction(1), mean / FULL_MARKS_AT)))
+    return full if mean >= FULL_MARKS_AT else Fraction(floor(full * mean / FULL_MARKS_AT))
 
 
 FORMULAS = {
-    # floor(points * min(1, (score + 1) / 1.8)), score = (W - L) / N: a draw is half a win, full marks from score 0.8.
+    # floor(points * (score + 1) / 1.8), score = (W - L) / N, below full marks at score 0.8: a draw is half a win.
     "shifted_score": Formula("shifted_score", Fraction(1, 2), _shifted),
     # points * W / N: a draw counts as a loss.
     "straight": Formula("straight", Fraction(0), lambda mean, full: full * mean),

@@ -20,6 +20,7 @@ def test_shifted_points_lose_nothing_by_rounding():
                 assert SHIFTED.points(wins, losses, plays, 30) == math.floor(30 * share)
     assert SHIFTED.points(9, 1, 10, 30) == 30  # a score of exactly .8
     assert SHIFTED.points(3, 7, 10, 30.0) == 10  # exactly a third of the way
+    assert (SHIFTED.points(9, 1, 10, 32.5), SHIFTED.points(8, 2, 10, 32.5)) == (32.5, 28)  # full points need not be whole
 
 
 def test_shifted_points_count_a_draw_as_half_a_win_and_straight_points_as_nothing():

@@ -70,6 +70,26 @@ def test_games_that_could_not_be_decided_leave_the_points_of_a_match_open(win_ra
     assert "Won 6, lost 1, drew 0 of 7 games" in sentence and "\n" not in sentence
 
 
+def test_a_game_that_the_opponent_lost_by_its_own_fault_leaves_the_points_open_if_it_could_change_them(win_rate):
+    with pytest.raises(
+        CouldNotGrade, match=r"lost 2 of 8 games by its own fault.* \(malformed\)\. That leaves 25 to 30 points"
+    ):
+        win_rate(*(game(i, 0) for i in range(6)), *(game(i, 0, Termination.MALFORMED) for i in (6, 7)), whole=True)
+    lost = win_rate(*(game(i, 1) for i in range(7)), game(7, 1, Termination.MALFORMED), whole=True)
+    assert lost.share == 0
+
+
+@pytest.mark.parametrize("answer", ["read loc; echo no action", "exit 3"])
+def test_an_opponent_that_does_not_open_a_game_is_named_before_a_game_is_played(assignment, monkeypatch, tmp_path, answer):
+    program = tmp_path / "opponent"
+    program.write_text(f"#!/bin/sh\nread side; echo name\n{answer}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(checks, "build_opponent", lambda name, assignment: program)
+    reason = r"^the opponent baseline of assignment\.toml does not open a game \((malformed|crash): "
+    with pytest.raises(CouldNotGrade, match=reason):
+        checks.baseline.__wrapped__(SimpleNamespace(assignment=assignment), Limits())
+
+
 def test_a_match_that_ended_early_on_a_busy_machine_is_open_as_well(win_rate):
     with pytest.raises(CouldNotGrade, match=r"^5 of 8 games could not be decided"):
         win_rate(*(game(i, 0) for i in range(3)), *(game(i, None, Termination.UNDECIDED) for i in range(3, 6)))

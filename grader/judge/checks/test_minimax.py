@@ -79,15 +79,25 @@ def engine(run: Run, built: Built) -> EngineSpec:
 
 
 @pytest.fixture
-def baseline(run: Run) -> EngineSpec:
-    """The engine that the student's engine plays."""
-    name = run.assignment.opponent
-    return EngineSpec(path=name, command=(str(build_opponent(name, run.assignment)),))
+def limits(run: Run) -> Limits:
+    return Limits(move_s=run.profile.match.limit_s, told_move_s=run.profile.match.move_s)
 
 
 @pytest.fixture
-def limits(run: Run) -> Limits:
-    return Limits(move_s=run.profile.match.limit_s, told_move_s=run.profile.match.move_s)
+def baseline(run: Run, limits: Limits) -> EngineSpec:
+    """The engine that the student's engine plays, once it has opened a game: each game that it cannot play would be a win."""
+    name = run.assignment.opponent
+    engine = EngineSpec(path=name, command=(str(build_opponent(name, run.assignment)),))
+    for _ in range(REPEATS + 1):
+        with one_core(), EngineProcess(engine, limits) as process:
+            try:
+                process.start(0)
+                process.ask(OPEN)
+            except EngineFailure as failure:
+                reason = f"{failure.termination.value}: {failure}"
+            else:
+                return engine
+    raise CouldNotGrade(f"the opponent {name} of assignment.toml does not open a game ({reason})")
 
 
 @pytest.mark.points("minimax.build")
@@ -247,6 +257,7 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
     given = rule.points if rule is not None else None
     if given is None:
         given = _points_of_all_games(run, result, points, ruling.seen)
+    _expect_no_fault_of_the_opponent(run, result, points)
     ruling.message = ruling.seen
     if given < points:
         ruling.share = given / points
@@ -276,6 +287,21 @@ def _points_of_all_games(run: Run, result: MatchResult, points: float, seen: str
             f"{lowest:g} to {highest:g} points; grade it again when fewer programs are running. {seen}"
         )
     return lowest
+
+
+def _expect_no_fault_of_the_opponent(run: Run, result: MatchResult, points: float) -> None:
+    """Raise CouldNotGrade if the opponent's own faults have won games that could change the points."""
+    faults = [game for game in result.decided if game.faulty == 1]
+    wins, losses = result.wins(0), result.wins(1)
+    lowest, highest = (
+        run.assignment.win_rate_points(wins - turned, losses + turned, result.plays, points) for turned in (len(faults), 0)
+    )
+    if lowest < highest:
+        raise CouldNotGrade(
+            f"the opponent {run.assignment.opponent} of assignment.toml lost {len(faults)} of {result.plays} games by its own "
+            f"fault, which says nothing about the submission; in the first it {faults[0].detail} "
+            f"({faults[0].termination.value}). That leaves {lowest:g} to {highest:g} points"
+        )
 
 
 def _plausible_points(run: Run, result: MatchResult, points: float) -> str:
