@@ -99,11 +99,11 @@ def render(text: str, assignment: Assignment, rubric: Sequence[RubricItem], name
     return _replaced(text, CRITERIA, criteria_table(assignment, rubric, words), name) if assignment.marks else text
 
 
-def missing_sections(text: str, assignment: Assignment) -> list[str]:
+def missing_sections(text: str, assignment: Assignment, root: Path = ROOT) -> list[str]:
     """Return `section (who refers to it)` for each section that is referred to but is not a heading of the handout."""
     named = [(item.handout, item.id) for item in (*assignment.checks, *assignment.marks)]
-    for name in dict.fromkeys([*assignment.stubs, *framework_files(assignment)]):
-        place = ROOT / assignment.place(name)
+    for name in dict.fromkeys([*assignment.stubs, *framework_files(assignment, root)]):
+        place = root / assignment.place(name)
         if name.endswith((".py", ".cpp", ".h")) and place.is_file():
             for numbers in REFERENCE.findall(place.read_text(encoding="utf-8")):
                 named += [(number, name) for number in re.findall(NUMBER, numbers)]
@@ -111,7 +111,7 @@ def missing_sections(text: str, assignment: Assignment) -> list[str]:
     return [f"{number} ({who})" for number, who in dict.fromkeys(named) if number not in there]
 
 
-def texts(assignment: Assignment) -> dict[str, str]:
+def texts(assignment: Assignment, root: Path = ROOT) -> dict[str, str]:
     """Return name -> text of the handout and of its translations that exist.
 
     Raises:
@@ -120,27 +120,27 @@ def texts(assignment: Assignment) -> dict[str, str]:
     stem = assignment.place(assignment.handout).removesuffix(".md")
     names = [f"{stem}{language}.md" for language in WORDS]
     try:
-        return {name: (ROOT / name).read_text(encoding="utf-8") for name in names if name == names[0] or (ROOT / name).exists()}
+        return {name: (root / name).read_text(encoding="utf-8") for name in names if name == names[0] or (root / name).exists()}
     except OSError as error:
         raise UsageError(f"expected the handout at {error.filename}: {error.strerror}") from error
 
 
-def main(*, check: bool, assignment: Assignment | None = None) -> int:
+def main(*, check: bool, assignment: Assignment | None = None, root: Path = ROOT) -> int:
     """Write the tables of an assignment, by default the main one, or with `check` only say whether they differ.
 
     Returns:
         1 if one differs under `check`, or if the handout lacks a section that is referred to; else 0.
     """
     assignment = assignment or load_assignment()
-    rubric = load_rubric(assignment, ROOT / assignment.home / "course" if assignment.home else COURSE)
+    rubric = load_rubric(assignment, root / assignment.home / "course" if assignment.home else root / COURSE.relative_to(ROOT))
     outcome = 0
-    for name, text in texts(assignment).items():
-        if missing := missing_sections(text, assignment):
+    for name, text in texts(assignment, root).items():
+        if missing := missing_sections(text, assignment, root):
             print(f"{name} lacks sections that are referred to: {', '.join(missing)}", file=sys.stderr)
             return 1
         fresh = render(text, assignment, rubric, name)
         if not check:
-            (ROOT / name).write_text(fresh, encoding="utf-8")
+            (root / name).write_text(fresh, encoding="utf-8")
             print(f"the tables in {name} {'are already up to date' if fresh == text else 'have been updated'}")
         elif fresh != text:
             command = f"python -m grader handout{assignment.lab_option}"

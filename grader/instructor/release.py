@@ -25,6 +25,7 @@ from arena.engine.cores import available_cores
 from common.errors import UsageError
 from common.files import remove
 from grader.assignment import INSTRUCTOR, ROOT, Assignment, load_named, matches
+from grader.instructor import handout
 from grader.instructor.bank import CASES
 from grader.instructor.stubs import BEGIN, END, RESEMBLING, make_stub
 from grader.instructor.warmup import cell_lines, solution_lines
@@ -33,10 +34,12 @@ from grader.pipeline.archive_names import IGNORED_FOLDERS
 from grader.pipeline.handed_out import DIGESTS, LEAST, answers_below, digests_of, sources_below, stub_fingerprints
 from grader.pipeline.judging import require_tests
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
+from grader.pipeline.opponents import engine_files
 
 README = "README.txt"
 UNFINISHED = ".release-{}"  # holds a kit until it is complete
 SHARED = "shared_lines.txt"  # beside a reference
+LINE = "is a line of the solution"
 BANK_PATH = BANK.relative_to(ROOT).as_posix()
 MARKER = re.compile(r"\b(?:BEGIN|START|END|STOP)[\W_]*SOLU?T|\bSOLUTION[\W_]*(?:BEGIN|START|END|STOP)S?\b", re.IGNORECASE)
 # Paths below instructor/. Paths below grader/instructor/ may appear: everybody knows that this folder is withheld.
@@ -87,10 +90,12 @@ def collect_kit(assignment: Assignment, root: Path) -> Kit:
     """Read the files on the allow-list.
 
     Raises:
-        UsageError: no file matches a pattern, or there is no text for the kit's README.
+        UsageError: a pattern leads out of the repository, no file matches it, or there is no text for the kit's README.
     """
     kit = Kit()
     unused = dict.fromkeys(assignment.kit)
+    if outside := [pattern for pattern in unused if PurePosixPath(pattern).is_absolute() or ".." in pattern.split("/")]:
+        raise UsageError(f"expected the patterns of release.kit in assignment.toml to stay in the repository; got {outside[0]}")
     for path in _below({pattern.split("/")[0] for pattern in assignment.kit}, root):
         relative = path.relative_to(root).as_posix()
         if path.is_symlink() and (path.is_dir() or assignment.is_in_kit(relative)):
@@ -179,6 +184,15 @@ def _region_lines(text: str) -> Iterator[str]:
             yield line.strip()
 
 
+def expect_opponents(kit: Kit, assignment: Assignment, root: Path) -> None:
+    """Raise UsageError if the kit lacks a file of an opponent: even the checks of Python read these to know what judges."""
+    if lacking := sorted(engine_files(assignment, root) - kit.files.keys()):
+        raise UsageError(
+            "expected release.kit in assignment.toml to name all files of the opponents, without which no check of a student "
+            f"runs; it lacks {', '.join(lacking)}"
+        )
+
+
 def find_leaks(kit: Kit, secrets: Secrets, assignment: Assignment) -> list[str]:
     """Return a sentence for each leak in the kit, sorted by path."""
     found = [(path, "a symbolic link, which would lead out of the kit") for path in kit.links]
@@ -212,7 +226,7 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
         if MARKER.search(line) or (path.endswith(".py") and RESEMBLING.search(line)):
             yield f"line {number} looks like a marker of the solution, {_quoted(line)}"
         if line.strip() in secrets.lines:
-            yield f"line {number} is a line of the solution ({secrets.lines[line.strip()]}), {_quoted(line)}"
+            yield f"line {number} {LINE} ({secrets.lines[line.strip()]}), {_quoted(line)}"
         if INSTRUCTOR_PATH.search(line) and line.strip() not in secrets.shared:
             yield f"line {number} leads to the instructor's folder, {_quoted(line)}"
 
@@ -304,7 +318,7 @@ def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
 def main(
     out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = CASES, jobs: int | None = None, lab: str = ""
 ) -> int:
-    """Build the kit. If there are leaks, print a sentence for each, write nothing and return 1.
+    """Build the kit. If there are leaks, or the handout is out of date, print sentences, write nothing and return 1.
 
     Args:
         seed: seed of the bank's cases; None draws one.
@@ -317,9 +331,16 @@ def main(
     for path in (out / assignment.id, out / f"{assignment.id}.zip"):
         _expect_nothing_at(path)
     kit = collect_kit(assignment, root)
+    expect_opponents(kit, assignment, root)
     if leaks := find_leaks(kit, read_secrets(assignment, root), assignment):
         print("\n".join(leaks), file=sys.stderr)
+        if any(LINE in leak for leak in leaks):
+            shared = PurePosixPath(assignment.reference).with_name(SHARED)
+            print(f"If the framework needs such a line too, add it to {shared}.", file=sys.stderr)
         print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
+        return 1
+    if handout.main(check=True, assignment=assignment, root=root):
+        print("Nothing was written, because students would read the wrong points.", file=sys.stderr)
         return 1
     require_tests(assignment, root)
     _expect_writable(out)  # before the long work

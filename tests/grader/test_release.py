@@ -46,7 +46,9 @@ def tree(tmp_path):
     """A copy of what a release reads, to be spoilt; the bank of a release from it has a single family."""
     root = tmp_path / "tree"
     shutil.copytree(ROOT / "instructor" / "reference", root / "instructor" / "reference")
-    shutil.copyfile(ROOT / "instructor" / "shared_lines.txt", root / "instructor" / "shared_lines.txt")
+    for name in ("shared_lines.txt", "course/rubric.toml"):
+        (root / "instructor" / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(ROOT / "instructor" / name, root / "instructor" / name)
     assignment = load_assignment()
     for relative in (*collect_kit(assignment, ROOT).files, assignment.kit_readme):
         if relative != release.README:
@@ -315,6 +317,29 @@ def test_a_kit_that_is_there_is_not_touched(tree, tmp_path, capsys):
 def test_a_pattern_that_finds_nothing_is_named(tree, tmp_path, capsys):
     (tree / "LICENSE").unlink()
     assert sentence(tree, tmp_path / "out", capsys).endswith("no file matches LICENSE")
+
+
+@pytest.mark.parametrize("pattern", ["/etc/*.py", "../*.py"])
+def test_a_pattern_that_leads_out_of_the_repository_is_refused(tree, tmp_path, capsys, pattern):
+    allow(tree, pattern)
+    assert sentence(tree, tmp_path / "out", capsys).endswith(f"to stay in the repository; got {pattern}")
+
+
+def test_an_opponent_that_the_kit_lacks_is_refused_since_no_check_of_a_student_would_run(tree, tmp_path, capsys):
+    path = tree / "assignment.toml"
+    path.write_text(path.read_text().replace("[opponents]\n", '[opponents]\nrung = ["rungs/rung.cpp"]\n'))
+    (tree / "rungs").mkdir()
+    (tree / "rungs" / "rung.cpp").write_text('#include "AIController.h"\n')
+    assert sentence(tree, tmp_path / "out", capsys).endswith("it lacks rungs/rung.cpp")
+
+
+def test_a_handout_with_other_points_than_the_assignment_is_not_released(tree, tmp_path, capsys):
+    path = tree / "assignment.toml"
+    path.write_text(path.read_text().replace("points = 30", "points = 31", 1))
+    assert release_kit(tmp_path / "out", tree) == 1 and not (tmp_path / "out").exists()
+    errors = capsys.readouterr().err
+    assert "docs/handout.zh.md are out of date; run python -m grader handout" in errors
+    assert errors.endswith("Nothing was written, because students would read the wrong points.\n")
 
 
 def test_a_bank_that_makes_nothing_is_named(tree, tmp_path, capsys):
