@@ -121,6 +121,10 @@ class Worker:
 
     def _request(self, operation: str, seed: int, arguments: dict[str, Any], limit_s: float) -> Any:
         """Send the request once; raise OutOfTime if it is unclear whether the reply was late."""
+        if operation not in REPLIES:
+            raise CouldNotGrade(
+                f"expected the layout of the reply to {operation} in grader/confinement/replies.py; got none: add it to REPLIES"
+            )
         if self._process is None:
             self._start()
         self._has_state |= operation not in STATELESS

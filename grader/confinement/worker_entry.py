@@ -12,6 +12,8 @@ MODULES = (
     "cells",
     "blame",
     "searched_trees",
+    "loading",
+    "network_calls",
     "worker",
 )  # each module comes after those that it imports
 SHOWN = ("worker_entry.py", *(f"{name}.py" for name in MODULES))

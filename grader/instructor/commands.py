@@ -67,7 +67,8 @@ def trust_command(options: argparse.Namespace) -> int:
     """Grade the samples with a known outcome, and compare."""
     kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
     seeds = range(options.seed, options.seed + options.seeds)
-    chosen = trust.TrustOptions(options.only, kinds, seeds, options.out, options.long, options.jobs, options.lab)
+    only = tuple(options.only or ["*"])
+    chosen = trust.TrustOptions(only, kinds, seeds, options.out, options.long, options.jobs, options.lab)
     return trust.main(chosen, Screen())
 
 
@@ -140,7 +141,9 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
 def _add_commands_on_submissions(commands: Any) -> None:
     trusting = commands.add_parser("trust", help="grade the samples with a known outcome (instructor/submissions)")
     add_lab(trusting)
-    trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples with a matching name, such as 'pure-*'")
+    trusting.add_argument(
+        "--only", action="append", metavar="PATTERN", help="samples with a matching name, such as 'pure-*'; may be repeated"
+    )
     trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of sample (default: all)")
     trusting.add_argument("--seed", type=seed, default=1, help="first seed of positions and games (default: 1)")
     trusting.add_argument("--seeds", type=at_least_one, default=1, metavar="N", help="number of seeds to try (default: 1)")

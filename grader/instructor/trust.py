@@ -178,12 +178,15 @@ KINDS: dict[str, Callable[[Path, Assignment | None], list[Sample]]] = {"mutants"
 
 
 def load_samples(
-    kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: Path = ROOT, assignment: Assignment | None = None
+    kinds: tuple[str, ...] = tuple(KINDS),
+    only: Sequence[str] = ("*",),
+    root: Path = ROOT,
+    assignment: Assignment | None = None,
 ) -> list[Sample]:
-    """Return the samples of an assignment, by default the main one, of these kinds whose names match the pattern.
+    """Return the samples of an assignment, by default the main one, of these kinds whose names match one of the patterns.
 
     Raises:
-        UsageError: two samples have the same name, a check is unknown, or no name matches.
+        UsageError: two samples have the same name, a check is unknown, or no name matches a pattern.
     """
     assignment = assignment or load_assignment()
     samples = [sample for kind in kinds for sample in KINDS[kind](root, assignment)]
@@ -191,15 +194,14 @@ def load_samples(
     names = [(sample.kind, sample.name) for sample in samples]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"expected samples of different names; twice: {doubled}")
-    for sample in samples:
-        if unknown := {*sample.expected, *sample.luck} - known:
-            raise UsageError(f"{sample.kind} {sample.name}: unknown checks {', '.join(sorted(unknown))}")
-    chosen = [sample for sample in samples if fnmatchcase(sample.name, only)]
-    if not chosen:
-        raise UsageError(
-            f"expected a pattern that matches the name of a sample, such as {samples[0].name if samples else '*'}; got {only!r}"
-        )
-    return chosen
+    strange = [(sample, sorted({*sample.expected, *sample.luck} - known)) for sample in samples]
+    if named := [f"{sample.kind} {sample.name} ({', '.join(unknown)})" for sample, unknown in strange if unknown]:
+        raise UsageError(f"expected checks of the assignment in each sample; others are in {', '.join(named)}")
+    for pattern in only:
+        if not any(fnmatchcase(sample.name, pattern) for sample in samples):
+            example = samples[0].name if samples else "*"
+            raise UsageError(f"expected a pattern that matches the name of a sample, such as {example}; got {pattern!r}")
+    return [sample for sample in samples if any(fnmatchcase(sample.name, pattern) for pattern in only)]
 
 
 def checks_for(sample: Sample, assignment: Assignment, *, long: bool = False) -> tuple[list[Check], list[str]]:
@@ -309,7 +311,7 @@ class TrustOptions:
     """What to grade, and how.
 
     Attributes:
-        only: pattern that a sample's name must match.
+        only: patterns, one of which a sample's name must match.
         kinds: kinds of samples, among KINDS.
         out: folder for the results.
         long: whether the checks that take minutes run too.
@@ -317,7 +319,7 @@ class TrustOptions:
         lab: the lab whose samples they are; empty for the main assignment.
     """
 
-    only: str = "*"
+    only: tuple[str, ...] = ("*",)
     kinds: tuple[str, ...] = tuple(KINDS)
     seeds: range = range(1, 2)
     out: Path = OUT

@@ -22,6 +22,13 @@ Values = Mapping[str, np.ndarray]
 Step = int | list[Any]
 
 
+def point_name(action: int, width: int, height: int) -> str:
+    """Return the point that an action takes, or pass; "" for no action. A1 is at the bottom left; there is no column I."""
+    if not 0 <= action <= width * height:
+        return ""
+    return "pass" if action == width * height else f"{COLUMNS[action % width]}{action // width + 1}"
+
+
 @dataclass(frozen=True)
 class LabPosition:
     """A position on a board that the submission brings.
@@ -32,6 +39,7 @@ class LabPosition:
         moves: moves and calls in order of play; see `grader.confinement.boards`.
         start_player: the index of the player who begins.
         earlier: moves of a game that was played on the same board before `init_board` began this one.
+        naming: names an action in words, given the width and the height; "" for what is not an action.
     """
 
     board_class: str
@@ -39,13 +47,14 @@ class LabPosition:
     moves: tuple[Step, ...] = ()
     start_player: int = 0
     earlier: tuple[Step, ...] = ()
+    naming: Callable[[int, int, int], str] = point_name
 
     @classmethod
-    def of(cls, board_class: str, case: Case, **arguments: float) -> Self:
+    def of(cls, board_class: str, case: Case, naming: Callable[[int, int, int], str] = point_name, **arguments: float) -> Self:
         """Return the position after the moves of a case; `arguments` are those of the class besides width and height."""
         width, height = map(int, case["size"])
         arguments = {"width": width, "height": height, **arguments}
-        return cls(board_class, arguments, tuple(line_of(case)), start_player_of(case))
+        return cls(board_class, arguments, tuple(line_of(case)), start_player_of(case), naming=naming)
 
     def before(self, plies: int) -> dict[str, Any]:
         """Return the position after only this many moves, as it is sent to a worker."""
@@ -62,13 +71,9 @@ class LabPosition:
         return f"{self.arguments['width']}x{self.arguments['height']}"
 
     def name(self, action: int) -> str:
-        """Return an action in words: its number and the point, or pass; A1 is at the bottom left, and there is no column I."""
-        width, height = int(self.arguments["width"]), int(self.arguments["height"])
-        if action == width * height:
-            return f"{action} (pass)"
-        if not 0 <= action < width * height:
-            return f"{action}, which is not an action of this board"
-        return f"{action} ({COLUMNS[action % width]}{action // width + 1})"
+        """Return an action in words: its number and its name, such as `5 (F1)`."""
+        named = self.naming(action, int(self.arguments["width"]), int(self.arguments["height"]))
+        return f"{action} ({named})" if named else f"{action}, which is not an action of this board"
 
     def after(self, plies: int) -> str:
         """Return where in a line a message means, such as `on a 5x4 board after the moves [3, 7]`."""

@@ -79,7 +79,7 @@ def test_one_failing_check_is_what_to_do_first(kit):
     ["no-square-root", pytest.param("pure-ucb1", marks=MORE), pytest.param("no-permute", marks=MORE), "value-broadcast"],
 )
 def test_a_slip_is_named_by_the_answers_that_the_kit_holds(kit, name):
-    (mutant,) = trust.load_samples(("mutants",), name)
+    (mutant,) = trust.load_samples(("mutants",), [name])
     shutil.copytree(REFERENCE, kit.folder, dirs_exist_ok=True)
     for path, content in mutant.files.items():
         (kit.folder / path).write_bytes(content)

@@ -234,7 +234,7 @@ def test_the_moves_of_self_play_are_no_games_with_engines(load_module, monkeypat
     evidence = {"games": [{"seed": 1, "moves": [4, 0]}]}
     verdict = Verdict("mcts_alphazero.temperature", "passed", 2.0, 2.0, "As expected.", "5.4", evidence=evidence)
     monkeypatch.setattr(load, "grade", lambda *_: SimpleNamespace(program=(verdict,)))
-    (sample,) = load.load_samples(("variants",), "reference")
+    (sample,) = load.load_samples(("variants",), ["reference"])
     judged, under = load.judge_submission(sample, "trust", tmp_path, find_sandbox(), 1)
     assert judged[verdict.id].outcome == ("passed", 2.0) and under.games == 0
 

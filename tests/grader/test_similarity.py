@@ -29,7 +29,7 @@ PAIR = load_assignment().likeness.pair
 
 def variant(name):
     """The files of a variant: path -> text."""
-    (sample,) = trust.load_samples(("variants",), name)
+    (sample,) = trust.load_samples(("variants",), [name])
     return {path: content.decode() for path, content in sample.files.items()}
 
 

@@ -418,6 +418,11 @@ def test_every_operation_has_a_layout_of_its_reply():
     assert REPLIES.keys() == OPERATIONS.keys()
 
 
+def test_an_operation_without_the_layout_of_its_reply_is_said_to_lack_it(worker):
+    with pytest.raises(CouldNotGrade, match=r"layout of the reply to softmax_of in grader/confinement/replies\.py; got none"):
+        worker().call("softmax_of")
+
+
 @pytest.mark.parametrize(
     ("operation", "value"),
     [

@@ -142,6 +142,21 @@ def test_a_line_that_is_cut_short_says_which_call_raised(moves, says):
     assert walk.plies == 1 and walk.stop.endswith(says)
 
 
+def test_a_game_whose_actions_are_not_points_names_them_in_its_own_words():
+    seen = [{"availables": np.array([0.0])}]
+    worker = SimpleNamespace(call=lambda *_, **__: [{"seen": seen, "fault": ""}])
+    case = {"size": [7, 6], "moves": [5]}
+    points = LabPosition.of("made.Line", case)
+    assert [points.name(action) for action in (5, 42, 43)] == [
+        "5 (F1)",
+        "42 (pass)",
+        "43, which is not an action of this board",
+    ]
+    columns = LabPosition.of("made.Line", case, lambda action, width, _: f"column {action + 1}" if action < width else "")
+    assert walked(worker, columns).stop.endswith("5 (column 6) is legal, and your board does not list it.")
+    assert columns.name(7) == "7, which is not an action of this board"
+
+
 def test_an_entry_of_0_says_the_same_as_none():
     class Trying(Line):
         states, captures = {2: 1, 0: 0}, {1: 0, 2: 3}

@@ -45,7 +45,7 @@ def samples():
 @pytest.mark.parametrize(("lab", "kind", "name"), samples())
 def test_a_sample_gets_what_it_must(lab, kind, name, tmp_path, checks_run_here):
     assignment = load_named(lab)
-    (sample,) = trust.load_samples((kind,), name, assignment=assignment)
+    (sample,) = trust.load_samples((kind,), [name], assignment=assignment)
     assignment = replace(assignment, checks=tuple(check for check in assignment.checks if check.id not in SLOW))
     row = trust.run_sample(sample, tmp_path, find_sandbox(), seed=1, assignment=assignment)
     assert row.wrong == "", row.failed

@@ -52,7 +52,7 @@ def sample(tmp_path, monkeypatch):
     """Let modules of MuZero be those of a sample."""
 
     def lay_out(name):
-        (found,) = trust.load_samples(("mutants", "variants"), name, assignment=load_named("muzero"))
+        (found,) = trust.load_samples(("mutants", "variants"), [name], assignment=load_named("muzero"))
         trust.lay_out(found, tmp_path / name, load_named("muzero"))
         monkeypatch.syspath_prepend(tmp_path / name)
         forget_solutions()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
+from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import trust
@@ -32,7 +33,7 @@ SAMPLES = [
 
 
 def sample(kind, name):
-    (found,) = trust.load_samples((kind,), name)
+    (found,) = trust.load_samples((kind,), [name])
     return found
 
 
@@ -99,7 +100,7 @@ def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeyp
     lines = []
     (tmp_path / "rows.json").write_text("before")
     os.link(tmp_path / "rows.json", tmp_path / "earlier")
-    options = trust.TrustOptions("wrong-view", ("mutants",), range(1, 3), tmp_path, jobs=2)
+    options = trust.TrustOptions(("wrong-view",), ("mutants",), range(1, 3), tmp_path, jobs=2)
     assert trust.main(options, lines.append) == 1
     assert any(line.endswith("NO: a.three noticed nothing") for line in lines) and "a.long" in lines[-1]
     assert any(line.startswith("a.three  wrong in 2 of 2 runs") for line in lines)
@@ -165,5 +166,22 @@ def test_a_variant_whose_description_is_wrong_is_fatal(tmp_path, line, words):
 
 
 def test_a_pattern_that_fits_nothing_is_a_wrong_call():
-    with pytest.raises(UsageError, match="expected a pattern that matches the name of a sample"):
-        trust.load_samples(only="nobody")
+    with pytest.raises(UsageError, match=r"expected a pattern that matches the name of a sample, such as .*; got 'nobody'"):
+        trust.load_samples(only=["wrong-view", "nobody"])
+
+
+def test_only_may_be_repeated(monkeypatch):
+    asked = []
+    monkeypatch.setattr(trust, "main", lambda options, _: asked.append(options.only) or 0)
+    assert main(["trust", "--only", "wrong-view", "--only", "reference"]) == main(["trust"]) == 0
+    assert asked == [("wrong-view", "reference"), ("*",)]
+    assert {sample.name for sample in trust.load_samples(only=asked[0])} == set(asked[0])
+
+
+def test_every_sample_with_an_unknown_check_is_named():
+    assignment = load_assignment()
+    fewer = dataclasses.replace(assignment, checks=tuple(c for c in assignment.checks if c.id != "mcts_pure.reuse"))
+    naming = [s.name for s in trust.load_samples(("mutants",)) if "mcts_pure.reuse" in {*s.expected, *s.luck}]
+    with pytest.raises(UsageError) as caught:
+        trust.load_samples(("mutants",), assignment=fewer)
+    assert len(naming) > 1 and all(f"mutants {name} (mcts_pure.reuse)" in str(caught.value) for name in naming)
