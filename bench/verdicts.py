@@ -42,7 +42,8 @@ from grader.judge.checks import (
     test_mcts_alphazero,
     test_mcts_pure,
     test_network,
-    test_self_play,
+    test_noise,
+    test_temperature,
     test_train_step,
 )
 from grader.judge.support.ruling import Ruling
@@ -83,7 +84,7 @@ class LocalWorker:
 def tests_of(groups: set[str]) -> dict[str, Any]:
     """Return check -> the test that decides it."""
     found: dict[str, Any] = {}
-    for module in (test_mcts_pure, test_mcts_alphazero, test_self_play, test_network, test_train_step):
+    for module in (test_mcts_pure, test_mcts_alphazero, test_noise, test_temperature, test_network, test_train_step):
         for test in vars(module).values():
             marks = {mark.args[0] for mark in getattr(test, "pytestmark", ())}
             found |= {check: test for check in marks if check.split(".")[0] in groups}

@@ -167,8 +167,8 @@ def remembered(policy_value_fn: PolicyValueFunction) -> PolicyValueFunction:
 
 class RememberedBoard(Board):
     """A board that computes each position once and then only refers to it, since a search of a small game returns to the same
-    position thousands of times. Boards share their positions, so a player must change a board only through `do_move`, as
-    Board requires.
+    position thousands of times. Boards share their positions, so they are only for searches that change them by `do_move`
+    alone; a student's may take moves back on a copy.
     """
 
     def init_board(self, start_player: int = 0) -> None:
@@ -205,12 +205,10 @@ def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3,
     """
     images = Symmetries(size[0], size[1]).moves
     symmetries = [tuple(image) for image in (images if alike else images[:1]).tolist()]
-    beginning = RememberedBoard(*size)
-    beginning.init_board()
     decided: dict[Line, list[int]] = {}
 
     def decide(line: Line) -> list[int]:
-        board = beginning.after(line)
+        board = board_after(line, size)
         player = new_player()
         player.set_player_ind(board.get_current_player())
         move, probs = player.get_action(board, is_selfplay=False, print_probs_value=False)

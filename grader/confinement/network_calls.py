@@ -166,7 +166,10 @@ def train_play() -> dict[str, np.ndarray]:
     pipeline.collect_selfplay_data()
     # Each sample comes in all symmetries, and the first is the one that was played.
     states, probs, winners = zip(*list(pipeline.data_buffer)[::SYMMETRY_COUNT], strict=True)
-    return {"states": np.stack(states), "probs": np.stack(probs).astype(float), "winners": np.array(winners, dtype=float)}
+    targets = np.stack(probs)
+    if targets.dtype not in (np.float32, np.float64):
+        targets = targets.astype(float)
+    return {"states": np.stack(states), "probs": targets, "winners": np.array(winners, dtype=float)}
 
 
 def train_steps(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float) -> list[dict[str, np.ndarray]]:

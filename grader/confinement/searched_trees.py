@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,29 @@ def dump_tree(root: Any) -> dict[str, Any]:
             parent.append(i)
             move.append(whole(child_move))
         i += 1
+    visits = np.array([number(node._n_visits) for node in nodes])
     return {
         "parent": np.array(parent),
         "move": np.array(move),
-        "visits": np.array([number(node._n_visits) for node in nodes]),
-        "value": np.array([number(node._Q) for node in nodes]),
-        "prior": np.array([number(node._P) for node in nodes]),
+        "visits": visits,
+        "value": _read_as_far_as_known(nodes, "_Q", visits > 0),
+        "prior": _read_as_far_as_known(nodes, "_P", np.ones(len(nodes), dtype=bool)),
     }
+
+
+def _read_as_far_as_known(nodes: Sequence[Any], name: str, known: np.ndarray) -> np.ndarray:
+    """Return an attribute of each node; NaN where reading it fails and need not work.
+
+    The root may have none, since its parent may keep it; nor has a node that is not `known` yet, such as W / N without visits.
+    """
+    found = np.full(len(nodes), np.nan)
+    for place, node in enumerate(nodes):
+        try:
+            found[place] = number(getattr(node, name))
+        except Exception:
+            if place and known[place]:
+                raise
+    return found
 
 
 class KeptNode:
@@ -199,6 +215,38 @@ def is_tree(node: Any, tree: dict[str, Any]) -> bool:
 
 
 @contextlib.contextmanager
+def _update_replaced(student_class: type, update: Callable[..., Any]) -> Iterator[None]:
+    """Replace update_with_move of a class, for all of its objects."""
+    own = vars(student_class).get("update_with_move")
+    # Not by an assignment: the class may refuse it.
+    type.__setattr__(student_class, "update_with_move", update)
+    try:
+        yield
+    finally:
+        type.__delattr__(student_class, "update_with_move")
+        if own is not None:
+            type.__setattr__(student_class, "update_with_move", own)
+
+
+@contextlib.contextmanager
+def others_watched(mcts: Any, roots: list[tuple[Any, float]]) -> Iterator[None]:
+    """Add to the roots of `mcts` those that update_with_move finds in other objects of its class, made by get_action."""
+    student_class = vars(type(mcts)).get("student_class", type(mcts))
+    update = getattr(student_class, "update_with_move", None)
+    if update is None:  # an attribute of the object
+        yield
+        return
+
+    def watched(self: Any, *arguments: Any, **named: Any) -> Any:
+        if self is not mcts and (root := getattr(self, "_root", None)) is not None:
+            roots.append((as_it_is(root), 0.0))
+        return update(self, *arguments, **named)
+
+    with _update_replaced(student_class, watched):
+        yield
+
+
+@contextlib.contextmanager
 def update_held_back(mcts: Any) -> Iterator[None]:
     """Let update_with_move do nothing to a tree that was searched, so that get_action leaves it behind.
 
@@ -209,19 +257,12 @@ def update_held_back(mcts: Any) -> Iterator[None]:
     if update is None:  # an attribute of the object
         yield
         return
-    own = vars(student_class).get("update_with_move")
 
     def held_back(self: Any, *arguments: Any, **named: Any) -> Any:
         return None if visits_of(getattr(self, "_root", None)) else update(self, *arguments, **named)
 
-    # Not by an assignment: the class may refuse it.
-    type.__setattr__(student_class, "update_with_move", held_back)
-    try:
+    with _update_replaced(student_class, held_back):
         yield
-    finally:
-        type.__delattr__(student_class, "update_with_move")
-        if own is not None:
-            type.__setattr__(student_class, "update_with_move", own)
 
 
 def visits_of(root: Any) -> float:

@@ -34,6 +34,7 @@ from grader.confinement.searched_trees import (
     dump_tree,
     is_tree,
     most_visited_move,
+    others_watched,
     searched_root,
     set_root,
     stop_watching,
@@ -73,8 +74,11 @@ class SearchEvaluator:
     ascending: bool = False
     cache: dict[bytes, tuple[list[tuple[int, float]], Any]] = field(default_factory=dict, init=False)
     finished: int = field(default=0, init=False)
+    __name__ = "policy_value_fn"  # as functions and methods have one
 
     def __call__(self, board: Any, *handles: Any, **_: Any) -> tuple[Any, Any]:
+        if not hasattr(board, "current_state"):
+            raise TypeError(f"the policy function was called with {_what(board)}; expected a Board")
         self.finished += bool(board.game_end()[0])
         legal = sorted(board.availables) if self.ascending else list(board.availables)
         if self.kind == "network":
@@ -99,6 +103,8 @@ class SearchEvaluator:
 
 class ReplacedEvaluator:
     """An evaluator for a player that stays while its evaluator is replaced; see `make_player`."""
+
+    __name__ = "policy_value_fn"
 
     def __init__(self) -> None:
         self.now: SearchEvaluator
@@ -164,7 +170,8 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
         player.set_player_ind(board.get_current_player())
     before = _stones(board)
     try:
-        returned = player.get_action(board, is_selfplay=bool(is_selfplay), print_probs_value=False)  # as Game calls it
+        with others_watched(mcts, roots):
+            returned = player.get_action(board, is_selfplay=bool(is_selfplay), print_probs_value=False)  # as Game calls it
     finally:
         if _stones(board) != before:
             raise ValueError("get_action changes the board that it was given, which must stay as it is")
@@ -262,7 +269,8 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any] | No
             return None
         children, best = children_of(root), most_visited_move(root)
         parent = id(children[best]._parent)
-        move = {"unknown": max(children) + 1_000, "reset": -1, "kept": int(best)}[name]
+        unknown = next(m for m in range(whole(max(children)) + 2) if m not in children)  # a taken point, or beyond the board
+        move = {"unknown": unknown, "reset": -1, "kept": int(best)}[name]
         root = None  # a node may refer to its parent weakly
         mcts.update_with_move(move)
         new = mcts._root

@@ -5,7 +5,8 @@ from math import log
 import numpy as np
 import pytest
 
-from grader.judge.checks.test_self_play import LEAST_LOG_CHANCE, LEAST_NOISE_SHARE, NOISE_DRAWS, UNEVENNESS
+from grader.judge.checks.test_noise import LEAST_NOISE_SHARE, NOISE_DRAWS, UNEVENNESS
+from grader.judge.checks.test_temperature import LEAST_LOG_CHANCE
 from grader.judge.support.draws import (
     fitting_alpha,
     log_improbability,

@@ -6,7 +6,7 @@ import pytest
 from odd_workers import ROOT
 
 from grader.errors import StudentFault
-from grader.judge.checks import test_self_play as checks
+from grader.judge.checks import test_noise as checks
 from grader.judge.support.ruling import Ruling
 
 MODULES = {
@@ -20,11 +20,17 @@ CONSTRUCTOR = "        self._moves = []\n\n    def set"
 
 def judged(worker, assignment, seed_it):
     """Run the check on the reference with this line in the constructor of a player, of which PLAYERS lists the earlier ones."""
-    text = MODULES["AlphaZero/mcts_alphaZero.py"]
-    for old, new in ((PLAYER, MADE), (CONSTRUCTOR, f"        PLAYERS.append(0)\n        {seed_it}\n{CONSTRUCTOR}")):
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    files = {name: content.encode() for name, content in {**MODULES, "AlphaZero/mcts_alphaZero.py": text}.items()}
+    made = f"        PLAYERS.append(0)\n        {seed_it}\n{CONSTRUCTOR}"
+    return judged_with(worker, assignment, (PLAYER, MADE), (CONSTRUCTOR, made))
+
+
+def judged_with(worker, assignment, *changes):
+    """Run the check on the reference with these changes, from an old text to a new one."""
+    texts = dict(MODULES)
+    for old, new in changes:
+        name = [name for name, text in texts.items() if text.count(old) == 1][-1]
+        texts[name] = texts[name].replace(old, new)
+    files = {name: content.encode() for name, content in texts.items()}
     ruling = Ruling(shares=assignment.shares["mcts_alphazero.noise"])
     checks.test_noise(worker(more=files), ruling, Random(1))
     return ruling
@@ -40,3 +46,42 @@ def test_players_that_are_seeded_by_whole_seconds_lose_nothing(worker, assignmen
 def test_noise_that_is_the_same_for_each_player_and_each_move_is_none(worker, assignment):
     with pytest.raises(StudentFault, match="drawn afresh"):
         judged(worker, assignment, "np.random.dirichlet = lambda alpha: np.eye(len(alpha))[0]")
+
+
+SELECTION = "        self._u = c_puct * self._P * "
+ADDED = "            child._P = (1 - DIRICHLET_EPSILON) * child._P + DIRICHLET_EPSILON * float(eta)\n"
+IN_THE_SELECTION = (
+    SELECTION,
+    SELECTION.replace("self._P", "(0.75 * self._P + 0.25 * self._eta if hasattr(self, '_eta') else self._P)"),
+)
+BESIDE_THE_PRIOR = (ADDED, "            child._eta = float(eta)\n")
+SEARCHED = "        moves = list(self._root._children)\n        return moves"
+TAKEN_OUT = (
+    SEARCHED,
+    f"        for child in self._root._children.values():\n            child._P = getattr(child, 'p', child._P)\n{SEARCHED}",
+)
+ALPHA = "DIRICHLET_ALPHA = 0.3"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [(IN_THE_SELECTION, BESIDE_THE_PRIOR), ((ADDED, f"            child.p = child._P\n{ADDED}"), TAKEN_OUT)],
+    ids=["added in the selection", "taken out after the search"],
+)
+def test_noise_that_the_priors_do_not_show_is_read_from_the_visits(worker, assignment, changes):
+    ruling = judged_with(worker, assignment, *changes)
+    assert (ruling.share, ruling.message) == (1.0, "") and "It was read from the visits" in ruling.seen
+
+
+def test_noise_that_the_priors_do_not_show_must_have_its_concentration_and_share_and_reach_kept_roots(worker, assignment):
+    flat = judged_with(worker, assignment, IN_THE_SELECTION, BESIDE_THE_PRIOR, (ALPHA, "DIRICHLET_ALPHA = 3.0"))
+    assert flat.share == assignment.shares["mcts_alphazero.noise"]["concentration"] and "flatter" in flat.message
+    share = (IN_THE_SELECTION[0], IN_THE_SELECTION[1].replace("0.75", "0.9").replace("0.25", "0.1"))
+    with pytest.raises(StudentFault, match=r"0\.(89|90|91) p and 0\.(09|10|11) times the noise"):
+        judged_with(worker, assignment, share, BESIDE_THE_PRIOR)
+    once = ("            self._add_noise()\n", "            if not self._root._n_visits > 1: self._add_noise()\n")
+    kept = judged_with(worker, assignment, IN_THE_SELECTION, BESIDE_THE_PRIOR, once)
+    assert (
+        kept.share == assignment.shares["mcts_alphazero.noise"]["fresh_root_only"]
+        and "the visits show no noise" in kept.message
+    )

@@ -1,6 +1,6 @@
 """Part 2, AlphaZero MCTS: tree, agreement with the reference, moves and reuse (handout 5.4).
 
-The checks of noise and temperature are in `test_self_play.py`.
+The checks of noise and temperature are in `test_noise.py` and `test_temperature.py`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from grader.errors import StudentFault
 from grader.judge.support.searches import hash_evaluation
 from grader.judge.support.trees import Tree
 
+NOISE_SHARE = 0.25  # of Dirichlet noise, in self-play
 SAME_PRIORS = 1e-4  # priors are copied; the probability that noise changes all of twenty priors by less is below 1e-30
 
 

@@ -85,6 +85,8 @@ class Samples:
         return len(self._states)
 
     def extend(self, game: GameSamples) -> None:
+        if not self._states:
+            self._probs = self._probs.astype(game.probs.dtype)  # train_step gets what get_action has returned, as in train.py
         for state, probs, winner in zip(*game, strict=True):
             place = len(self)
             if place < BUFFER_POSITIONS:
@@ -105,10 +107,10 @@ class Samples:
     def remainders(self, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the targets of these samples minus the means over their states: probs [N, 9], winners [N]."""
         states = self._state_numbers[: len(self)]
-        probs, winners = self._probs[drawn].copy(), self._winners[drawn].copy()
+        probs, winners = self._probs[drawn].astype(float), self._winners[drawn].copy()
         for number in np.unique(states[drawn]):
             equal, here = np.flatnonzero(states == number), states[drawn] == number
-            probs[here] -= self._probs[equal].mean(axis=0)
+            probs[here] -= self._probs[equal].mean(axis=0, dtype=float)
             winners[here] -= self._winners[equal].mean()
         return probs, winners
 
