@@ -10,6 +10,7 @@ from Board.game_board import Board
 from grader.assignment import ROOT
 from grader.confinement.worker import SearchEvaluator
 from grader.errors import CouldNotGrade, StudentFault
+from grader.judge.checks import test_mcts_alphazero, test_mcts_pure
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE, expect_agreement
 from grader.judge.support.board_position import EMPTY_3X3
 from grader.judge.support.ruling import Ruling
@@ -250,24 +251,91 @@ def test_a_root_whose_parent_is_held_elsewhere_is_not_cut_off(weak_search):
         expect_reuse(weak_search(*KEEPING), Ruling(), Random(1), PURE)
 
 
+PURE_PATH, ALPHA_PATH = "AlphaZero/mcts_pure.py", "AlphaZero/mcts_alphaZero.py"
 # The first of equal moves in an order of the search's own; with the children's visits as N_parent, all are equal at first.
-ORDER_OF_ITS_OWN = {
-    "AlphaZero/mcts_pure.py": (
-        "self._parent._n_visits**0.5",
-        "sum(n._n_visits for n in self._parent._children.values()) ** 0.5",
-    ),
-    "AlphaZero/mcts_alphaZero.py": (
+ORDER_OF_ITS_OWN = (
+    (PURE_PATH, "self._parent._n_visits**0.5", "sum(n._n_visits for n in self._parent._children.values()) ** 0.5"),
+    (
+        ALPHA_PATH,
         "leaf = self._root.select_leaf(board, self._c_puct)",
         "board.availables.append(board.availables.pop(0)); leaf = self._root.select_leaf(board, self._c_puct)",
+    ),
+)
+
+
+@pytest.fixture
+def changed(worker):
+    """Makes a worker with the reference's searches, in which these texts are replaced: (path, old, new)."""
+
+    def make(changes):
+        texts = {
+            path: (ROOT / "instructor" / "reference" / path).read_text(encoding="utf-8") for path in (PURE_PATH, ALPHA_PATH)
+        }
+        for path, old, new in changes:
+            assert texts[path].count(old) == 1, old
+            texts[path] = texts[path].replace(old, new)
+        return worker(more={path: text.encode() for path, text in texts.items()})
+
+    return make
+
+
+def test_a_search_whose_copies_have_their_empty_points_in_another_order_agrees(changed):
+    found = searches_of(changed(ORDER_OF_ITS_OWN), Ruling(), Random(1), TrustedOracle(), "mcts_alphaZero", "search")
+    assert expect_agreement([comparison for comparison, _, _ in found]) <= AGREEMENT_TOLERANCE
+
+
+UNREADABLE = {
+    "Q divides by no visits": (
+        (PURE_PATH, "        self._Q = 0.0\n", "        self._W = 0.0\n"),
+        (PURE_PATH, "    def is_leaf", "    _Q = property(lambda self: self._W / self._n_visits)\n\n    def is_leaf"),
+        (PURE_PATH, "return self._Q + self._u", "return (self._Q if self._n_visits else 0.0) + self._u"),
+        (PURE_PATH, "self._Q += (leaf_value - self._Q) / self._n_visits", "self._W += leaf_value"),
+    ),
+    "the root has no prior": (
+        (PURE_PATH, "        self._P = prior_p\n", "        self._prior = prior_p\n"),
+        (
+            PURE_PATH,
+            "    def is_leaf",
+            "    _P = property(lambda self: self._parent and self._prior or self.none)\n\n    def is_leaf",
+        ),
+    ),
+    "moves are small integers": (
+        (PURE_PATH, "self._children[move] = type", "self._children[np.uint8(move)] = type"),
+        (PURE_PATH, "import random\n", "import random\n\nimport numpy as np\n"),
     ),
 }
 
 
-def test_a_search_whose_copies_have_their_empty_points_in_another_order_agrees(worker):
-    files = {}
-    for path, (old, new) in ORDER_OF_ITS_OWN.items():
-        text = (ROOT / "instructor" / "reference" / path).read_text(encoding="utf-8")
-        assert text.count(old) == 1
-        files[path] = text.replace(old, new).encode()
-    found = searches_of(worker(more=files), Ruling(), Random(1), TrustedOracle(), "mcts_alphaZero", "search")
-    assert expect_agreement([comparison for comparison, _, _ in found]) <= AGREEMENT_TOLERANCE
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_a_node_of_a_right_search_does_not_have_yet_is_not_asked_for(changed, name):
+    worker = changed(UNREADABLE[name])
+    test_mcts_pure.test_tree(worker, Ruling(), Random(1))
+    test_mcts_pure.test_reuse(worker, Ruling(), Random(1))
+
+
+NEW_IN_PLAY = (
+    (
+        ALPHA_PATH,
+        "        self._policy_value_fn = policy",
+        "        self.about = policy_value_fn.__name__\n        self._policy_value_fn = policy",
+    ),
+    (
+        ALPHA_PATH,
+        "        self._follow_game(board)\n        moves, visits",
+        """        m = self.mcts
+        if not is_selfplay:
+            self.mcts = MCTS(m._policy_value_fn, m._action_fc, m._evaluation_fc, is_selfplay, m._c_puct, m._n_playout)
+        moves, visits""",
+    ),
+    (
+        ALPHA_PATH,
+        "        return move, probs\n",
+        "        self.mcts.update_with_move(move if is_selfplay else -1)\n        return move, probs\n",
+    ),
+)
+
+
+def test_a_new_search_that_get_action_makes_and_then_empties_is_read(changed):
+    worker = changed(NEW_IN_PLAY)
+    test_mcts_alphazero.test_tree(worker, Ruling(), Random(1))
+    test_mcts_alphazero.test_reuse(worker, Ruling(), Random(1))
