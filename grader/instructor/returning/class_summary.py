@@ -151,7 +151,7 @@ def summarise(
         ),
         profiles=dict(sorted(Counter(one.profile for one in results).items())),
         points=_distribution(program, len(results), sum(check.points for check in assignment.checks)),
-        totals=_distribution(totals, len(results), float(items.scheme.cap)),
+        totals=_distribution(totals, len(results), float(items.scheme.most)),
         open_totals=len(totals) - sum(row.is_final for row in graded),
         items=_difficulties(results, graded, assignment, items),
         mistakes=mistakes,
