@@ -179,8 +179,8 @@ def main(options: GradebookOptions) -> int:
     url = place if "://" in place else f"sqlite:///{Path(place).resolve()}"
     found = _read_entries(find_results(options.results, dropped), assignment, roster, options.students)
     entries, complaints = found.entries, found.complaints
-    if scheme.choice:
-        print(on_screen(scheme.choice))
+    for sentence in scheme.sentences:
+        print(on_screen(sentence))
     ids = [student.id for student, _ in entries]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"expected one result for each student; got several for {', '.join(doubled)}. Nothing was written")

@@ -12,7 +12,7 @@ from pathlib import Path
 from common.csv_tables import listed, read_table
 from common.errors import UsageError
 from common.harmless_text import on_screen
-from grader.assignment import Assignment
+from grader.assignment import Assignment, lab_names, load_assignment
 from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Results, Verdict, read_results
 from grader.pipeline.run_folder import REFUSAL_FILE
 
@@ -147,10 +147,19 @@ def read_finished(path: Path, assignment: Assignment) -> Results:
     results = read_results(path)
     if results.assignment != assignment.id:
         raise UsageError(
-            f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}, "
-            f"for which marks and give-back take --lab {results.assignment}"
+            f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}"
+            f"{_what_to_do(results.assignment)}"
         )
     return results
+
+
+def _what_to_do(assignment: str) -> str:
+    """Return the end of a sentence about a result of another assignment."""
+    if assignment in lab_names():
+        return f", for which marks and give-back take --lab {assignment}"
+    if assignment == load_assignment().id:
+        return ", the main assignment, for which marks and give-back take no --lab"
+    return ": no assignment here has this id; if it was renamed, grade again"
 
 
 def refusal_of(folder: Path) -> str:

@@ -57,7 +57,7 @@ def add_commands(commands: Any) -> None:
         metavar="PART",
         help="run only this part or check, such as network or network.layers; may be repeated",
     )
-    checking.add_argument("--match", action="store_true", help="also play the match against the baseline (takes minutes)")
+    checking.add_argument("--match", action="store_true", help="also play the match against the opponent (takes minutes)")
     checking.add_argument("--training", action="store_true", help="also train on tic-tac-toe (takes minutes)")
     add_lab(checking)
     checking.set_defaults(run=check_command)

@@ -86,10 +86,12 @@ def sections(matches: Sequence[Path], root: Path, assignment: Assignment) -> lis
         UsageError: a file that was named, or that the framework wrote, cannot be read.
     """
     rows = surroundings(assignment).items()
-    played = "\n\n".join(_match(path) for path in matches) or (
-        "No match yet: `python Minimax/evaluate.py --agents-path build/my_engine build/engines/baseline --num-plays 64 "
-        "--json build/match.json`, then `python -m grader report-draft --match build/match.json`."
-    )
+    played = "\n\n".join(_match(path) for path in matches)
+    if not played and assignment.opponents:
+        played = (
+            f"No match yet: `python Minimax/evaluate.py --agents-path build/my_engine build/engines/{assignment.opponent} "
+            "--num-plays 64 --json build/match.json`, then `python -m grader report-draft --match build/match.json`."
+        )
     curves, picture = _training(root)
     return [
         Section("Environment", _table(("What", "Value"), rows)),

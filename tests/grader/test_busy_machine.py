@@ -99,7 +99,9 @@ def test_a_match_that_ended_early_on_a_busy_machine_is_open_as_well(win_rate):
 
 def test_games_that_could_not_be_decided_and_cannot_change_the_points_change_nothing(win_rate, assignment, monkeypatch):
     monkeypatch.setattr(type(assignment), "win_rate_points", lambda *_: 30.0)
+    monkeypatch.setattr(type(assignment), "opponent", "my_rung")
     ruling = win_rate(*(game(i, 0) for i in range(7)), game(7, None, Termination.UNDECIDED))
+    assert "At most 8 games against the opponent my_rung, at most 5 s" in ruling.expected
     assert ruling.share == 1.0 and "drew 0 of 7 games" in ruling.message and "1 undecided" in ruling.message
     assert "from 21 to 30 of 30 points are plausible" in ruling.message
 

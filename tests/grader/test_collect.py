@@ -83,6 +83,16 @@ def test_a_pattern_says_where_the_id_is(collect, download):
     for wrong in ("{file}", "{id}_{id}", "{id}_{email}_{word}", "plain"):
         with pytest.raises(UsageError, match="expected a pattern"):
             Pattern(wrong)
+    with pytest.raises(UsageError, match=r"between two fields, .*; got '\{file\}_\{id\}\{name\}', in which nothing says where"):
+        Pattern("{file}_{id}{name}")
+
+
+def test_a_collection_remembers_its_pattern(collect, download):
+    path = download({"hw1-s1-alice.zip": packed("a"), "hw1-s2-bob.zip": packed("b")})
+    assert collect(path, "--pattern", "{file}-{id}-{name}") == collect(path) == 0
+    assert "Names of files as in the earlier collection: {file}-{id}-{name} (--pattern '' reads" in collect.said
+    assert collect(path, "--pattern", "") == 1
+    assert [row["outcome"] for row in collect.rows().values()].count("unknown") == 2
 
 
 def test_without_a_roster_every_id_is_a_student(collect, download):

@@ -133,6 +133,7 @@ def test_the_page_of_the_class_names_nobody_and_asks_for_nothing(a_class):
     # The mistakes are grouped, although they differ in numbers, names and files.
     assert re.search(r"At \(\d, 3\) the player of … played \d\. ?4 submissions", page.text)
     assert re.search(r"The engine does not compile: Minimax/….*?error.*? ?4 submissions", page.text)
+    assert "Engines against the opponent baseline" in page.text
     assert page.text.index("engine 1") < page.text.index("engine 2") and "40 won, 0 drawn, 24 lost" in page.text
 
 

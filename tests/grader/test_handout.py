@@ -115,9 +115,16 @@ def test_the_table_of_wins_follows_the_formula():
 def test_the_points_that_seven_wins_of_eight_may_stand_for_are_those_of_the_interval():
     assignment = load_assignment()
     games = [GameResult(1)] * 7 + [GameResult(0)]
-    low, high = assignment.win_rate_points_between(games, 30)
+    points = assignment.check("minimax.win_rate").points
+    low, high = assignment.win_rate_points_between(games, points)
     text = " ".join(HANDOUT.split())
-    assert f"7 wins give {assignment.win_rate_points(7, 1, 8, 30):g} points, and anything from {low:g} to {high:g}" in text
+    assert f"7 wins give {assignment.win_rate_points(7, 1, 8, points):g} points, and anything from {low:g} to {high:g}" in text
+
+
+def test_evaluate_decides_by_the_points_of_the_assignment():
+    assignment = load_assignment()
+    given = evaluate.parser().parse_args(["--agents-path", "a", "b"]).points
+    assert given == f"{assignment.win_rate_formula}:{assignment.check('minimax.win_rate').points:g}"
 
 
 def test_the_table_of_losing_lines_follows_the_steps():

@@ -134,10 +134,11 @@ def test_a_report_that_exists_is_kept_unless_force_is_given(measured, tmp_path):
     assert "## Win rates" in measured("report.md", force=True)[1]
 
 
-def test_what_was_not_measured_is_named_with_the_command_that_measures_it(tmp_path):
+def test_what_was_not_measured_is_named_with_the_command_that_measures_it(tmp_path, monkeypatch, assignment):
+    monkeypatch.setattr(type(assignment), "opponent", "my_rung")
     report_draft.main(tmp_path / "draft.md", [], print, root=tmp_path)
     text = (tmp_path / "draft.md").read_text()
-    for command in ("python -m grader check", "python train.py --seed 1", "evaluate.py --agents-path"):
+    for command in ("python -m grader check", "python train.py --seed 1", "build/my_engine build/engines/my_rung "):
         assert command in text
 
 

@@ -1,6 +1,7 @@
 """Schemes: the three that ship, the arithmetic of a total, and the sentence that each mistake in a file gets."""
 
 import shutil
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from common.errors import UsageError
 from grader.__main__ import main
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT, load_assignment, load_named
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import LateRule, Rounding, load_scheme
 from grader.instructor.marking.standing import Standing
@@ -132,11 +133,34 @@ def test_a_fourth_scheme_is_one_edited_file(own):
 
 
 def test_a_cap_may_be_the_sum_of_parts_that_have_no_exact_binary_form(own):
-    course = own("win_rate", "points = 35", "points = 35.1")
+    course = own("capped", "points = 40", "points = 40.1")
     path = course / "schemes" / "own.toml"
-    text = path.read_text(encoding="utf-8").replace("cap = 100", "cap = 100.1").replace("step = 0.5", "step = 0.1")
-    path.write_text(text[: text.index("[[extra]]")], encoding="utf-8")
-    assert load_scheme("own", course, ASSIGNMENT).cap == Fraction("100.1")
+    text = path.read_text(encoding="utf-8").replace("cap = 100", "cap = 110.1").replace("step = 1", "step = 0.1")
+    path.write_text(text, encoding="utf-8")
+    assert load_scheme("own", course, ASSIGNMENT).most == Fraction("110.1")
+
+
+def with_more_points(check, points):
+    checks = tuple(replace(c, points=points) if c.id == check else c for c in ASSIGNMENT.checks)
+    return replace(ASSIGNMENT, checks=checks)
+
+
+@pytest.mark.parametrize(("name", "parts", "most"), [("win_rate", [40, 35, 30], 105), ("capped", [40, 25, 45], 100)])
+def test_a_part_without_points_has_the_sum_of_its_checks(name, parts, most):
+    scheme = load_scheme(name, COURSE, with_more_points("minimax.win_rate", 35))
+    assert ([scheme.full_points(part) for part in scheme.parts], scheme.most) == (parts, most)
+
+
+def test_a_total_without_a_cap_has_whole_steps(own):
+    course = own("win_rate", "step = 0.5", "step = 1")
+    with pytest.raises(UsageError, match=r"step \(1\); got 100\.5, the points of all parts, because the file has no cap"):
+        load_scheme("own", course, with_more_points("minimax.win_rate", 30.5))
+
+
+def test_a_scheme_says_which_parts_it_scales():
+    said = "The scheme capped scales part_1 from 35 points to 40, part_2 from 35 points to 25."
+    assert load_scheme("capped", COURSE, ASSIGNMENT).sentences == (said,)
+    assert load_scheme("win_rate", COURSE, ASSIGNMENT).sentences == ()
 
 
 MISTAKES = {
@@ -234,7 +258,9 @@ def test_marks_and_gradebook_choose_among_several_schemes_by_one_rule(school, co
         main(arguments)
         assert capsys.readouterr().out.count(said) == 1
         main([*arguments, "--scheme", "win_rate"])
-        assert "The scheme is" not in capsys.readouterr().out
+        assert "The scheme" not in capsys.readouterr().out
+        main([*arguments, "--scheme", "capped"])
+        assert capsys.readouterr().out.count("The scheme capped scales part_1 from 35 points to 40, part_2") == 1
     (course / "schemes" / "win_rate.toml").unlink()
     for arguments in commands:
         assert main(arguments) == 2
@@ -246,8 +272,9 @@ def test_marks_and_gradebook_choose_among_several_schemes_by_one_rule(school, co
 
 
 def test_a_course_without_schemes_says_so(tmp_path):
-    with pytest.raises(UsageError, match=r"expected schemes of marks \(\*\.toml\) in .* there are none"):
-        load_scheme("win_rate", tmp_path, ASSIGNMENT)
+    for assignment, example in ((ASSIGNMENT, "instructor/course/schemes"), (load_named("go"), "labs/nogo/course/schemes")):
+        with pytest.raises(UsageError, match=rf"expected schemes of marks \(\*\.toml\) in .* there are none: copy {example}$"):
+            load_scheme("", tmp_path, assignment)
 
 
 def test_the_schemes_are_withheld_from_students():

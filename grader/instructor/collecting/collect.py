@@ -47,7 +47,7 @@ class CollectOrder:
         roster: None to take every id as a student.
         due: the due date; None for that of the earlier collection, or none.
         grace_minutes: None for that of the earlier collection, or 0.
-        pattern: for the names of files; None for the usual ones.
+        pattern: for the names of files, empty for the usual ones; None for that of the earlier collection, or the usual ones.
         counts: student -> number of the attempt that a person chose.
         in_time_first: whether a late attempt counts only if all of a student's are late; None for what the earlier collection
             says, or not.
@@ -101,8 +101,10 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
     """
     require_outside(order.out, order.archives)
     roster = Roster(read_roster(order.roster) if order.roster else None)
-    pattern = Pattern(order.pattern) if order.pattern else None
-    expected = expected_of(_lab(order, read_record(order.out)), order.course)
+    earlier = read_record(order.out)
+    names = _pattern(order, earlier, announce)
+    pattern = Pattern(names) if names else None
+    expected = expected_of(_lab(order, earlier), order.course)
     with ExitStack() as opened:
         downloads = [Reader(roster, expected, opened, pattern).read(path) for path in order.archives]
         opened.enter_context(held_folder(order.out, by="collection"))
@@ -112,6 +114,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
                 f"expected archives or folders to collect from, or an earlier collection at {order.out}; got neither"
             )
         record = record or Record(with_roster=roster.students is not None, lab=order.lab or "")
+        record.pattern = names
         due = _due(order, record, announce)
         for line in _recognised(downloads, roster):
             announce(line)
@@ -149,6 +152,16 @@ def _lab(order: CollectOrder, record: Record | None) -> str:
         return (record.lab if record else order.lab) or ""
     kept = "the warm-up" if record.lab == WARMUP else f"the lab {record.lab}" if record.lab else "the main assignment"
     raise UsageError(f"expected --lab or --warmup only with a new folder; {order.out} holds submissions of {kept}")
+
+
+def _pattern(order: CollectOrder, record: Record | None, announce: Announce) -> str:
+    """Return the pattern of the call, or else of the earlier collection."""
+    if order.pattern is not None:
+        return order.pattern
+    kept = record.pattern if record else ""
+    if kept and order.archives:
+        announce(f"Names of files as in the earlier collection: {kept} (--pattern '' reads the usual names).")
+    return kept
 
 
 def _looked_into(row: Row, submissions: Path, expected: Expected) -> Row:

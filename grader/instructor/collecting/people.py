@@ -78,6 +78,11 @@ class Pattern:
                 f"expected a pattern with {{id}}, {{name}} or {{email}}, and perhaps {{file}}, each at most once, such as "
                 f"'{{name}}_{{id}}_{{file}}'; got {text!r}"
             )
+        if "" in parts[2:-1:2]:
+            raise UsageError(
+                f"expected a pattern with a character between two fields, such as '{{name}}_{{id}}_{{file}}'; got {text!r}, in "
+                "which nothing says where one field ends"
+            )
         pieces = [f"(?P<{part}>{FIELDS[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)]
         self.regex = re.compile("".join(pieces), re.IGNORECASE)
 

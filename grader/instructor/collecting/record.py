@@ -31,6 +31,7 @@ class Record:
         in_time_first: whether a late attempt counts only if all of a student's are late.
         times: student -> (time that a person looked up, as an ISO text, and the number of the attempt that it belongs to).
         lab: the lab that is collected, or `warmup`; empty for the main assignment.
+        pattern: for the names of files; empty for the usual ones.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -42,6 +43,7 @@ class Record:
     in_time_first: bool = False
     lab: str = ""
     times: dict[str, tuple[str, int]] = field(default_factory=dict)
+    pattern: str = ""
 
     def of(self, owner: str, known: bool) -> list[Attempt]:
         """Return the attempts of a student or of an unknown person."""
@@ -66,6 +68,7 @@ class Record:
             "with_roster": self.with_roster,
             "in_time_first": self.in_time_first,
             "lab": self.lab,
+            "pattern": self.pattern,
             "counted": dict(sorted(self.counted.items())),
             "chosen": {student: list(chosen) for student, chosen in sorted(self.chosen.items())},
             "times": {student: list(time) for student, time in sorted(self.times.items())},
@@ -106,6 +109,7 @@ def read_record(folder: Path) -> Record | None:
             bool(data.get("in_time_first", False)),
             str(data.get("lab", "")),
             {str(student): (str(time), int(number)) for student, (time, number) in data.get("times", {}).items()},
+            str(data.get("pattern", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(

@@ -17,7 +17,7 @@ from fractions import Fraction
 from common.harmless_text import csv_cell
 from grader.instructor.gradebook_entries import Student
 from grader.instructor.marking.items import Items
-from grader.instructor.marking.schemes import NO, OUTCOME, PERSON, YES, Item
+from grader.instructor.marking.schemes import NO, OUTCOME, PERSON, YES, Item, Part
 from grader.instructor.marking.standing import Change, Standing
 from grader.instructor.marking.totals import PASS, Total, shown
 
@@ -80,7 +80,7 @@ def canvas_table(lines: Sequence[StudentMarks], items: Items, assignment: str) -
     """
     rows: list[Sequence[object]] = [
         ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment),
-        ("    Points Possible", "", "", "", "", _number(shown(items.scheme.cap))),
+        ("    Points Possible", "", "", "", "", _number(shown(items.scheme.most))),
     ]
     for line in lines:
         names = line.student.names
@@ -117,20 +117,20 @@ def _item_columns(lines: Sequence[StudentMarks], items: Items) -> list[str]:
 def _grade(line: StudentMarks, items: Items) -> str:
     """Return the cell of a platform: the total, or full points and 0 for pass and fail."""
     if line.total.total is not None and line.total.grade:
-        return _number(shown(items.scheme.cap if line.total.grade == PASS else Fraction(0)))
+        return _number(shown(items.scheme.most if line.total.grade == PASS else Fraction(0)))
     return _number(line.total.total)
 
 
 def _feedback(line: StudentMarks, items: Items) -> str:
     total = line.total
-    titled: tuple[Item, ...] = (*items.scheme.parts, *items.scheme.extra)
+    titled: tuple[Item | Part, ...] = (*items.scheme.parts, *items.scheme.extra)
     titles = {item.id: item.title for item in titled}
     parts = [
         f"{titles[part]}: {_number(points)} of {_number(shown(items.parts[part]))}." for part, points in total.parts.items()
     ]
     parts += [f"{titles[item]}: {_number(points)}." for item, points in total.extra.items()]
     if total.above_cap:
-        parts.append(f"Above the maximum of {_number(shown(items.scheme.cap))}: {_number(-total.above_cap)}.")
+        parts.append(f"Above the maximum of {_number(shown(items.scheme.most))}: {_number(-total.above_cap)}.")
     if total.penalty:
         parts.append(f"{line.standing.late_minutes} minutes late: {_number(-total.penalty)}.")
     parts.append(f"Total: {_number(total.total)}{f', {total.grade}' if total.grade else ''}.")

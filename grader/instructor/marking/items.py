@@ -44,4 +44,4 @@ class Items:
             most |= {i: points[i] for i in ids.get(unit.id, ())} | {unit.id: Fraction(str(unit.points))}
         most |= {item.id: item.points for item in scheme.extra}
         checks = tuple(check.id for check in assignment.checks)
-        return cls(scheme, checks, ids, most, {part.id: part.points for part in scheme.parts})
+        return cls(scheme, checks, ids, most, {part.id: scheme.full_points(part) for part in scheme.parts})

@@ -114,7 +114,7 @@ def main(options: MarksOptions) -> int:
         )
         standing = standing_of(sources, items, options.policy)
         lines.append(StudentMarks(student, standing, total_of(standing, items)))
-    for sentence in (*filter(None, [scheme.choice]), *on_dropped(dropped)):
+    for sentence in (*scheme.sentences, *on_dropped(dropped)):
         print(on_screen(sentence))
     strangers = list(_not_on_the_roster(collected, ids))
     strangers += [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]

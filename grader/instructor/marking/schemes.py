@@ -45,10 +45,17 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Part(Item):
-    """A part of the total: its points are scaled from the points of what it counts (`Check.is_of`)."""
+class Part:
+    """A part of the total, with the checks and marks that it counts (`Check.is_of`).
 
+    Attributes:
+        points: full points, to which the points of what it counts are scaled; None if they count as they are.
+    """
+
+    id: str
+    title: str
     counts: tuple[str, ...]
+    points: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ class Description:
 
     Attributes:
         profile: the profile of `grade` whose results count.
-        cap: the largest total.
+        cap: the largest total; None for the full points of all parts.
         by_hand: marks that assignment.toml does not know.
         extra: extra credit, which a person may give in addition to the parts.
         left_out: beginnings of the ids of checks and marks that no part counts.
@@ -112,9 +119,9 @@ class Description:
 
     title: str
     profile: str
-    cap: Fraction
     rounding: Rounding
     parts: tuple[Part, ...]
+    cap: Fraction | None = None
     by_hand: tuple[Item, ...] = ()
     extra: tuple[Item, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -141,9 +148,37 @@ class Scheme(Description):
             return ""
         return f"The scheme is {self.name}, the default. --scheme chooses another one: {', '.join(self.others)}."
 
+    @property
+    def scaling(self) -> str:
+        """A sentence about the parts whose full points are not those of what they count; an empty string if there is none."""
+        scaled = [
+            f"{part.id} from {float(counted):g} points to {float(full):g}"
+            for part in self.parts
+            if (full := self.full_points(part)) != (counted := self.counted_points(part))
+        ]
+        return f"The scheme {self.name} scales {', '.join(scaled)}." if scaled else ""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a command says about the scheme that it uses."""
+        return tuple(filter(None, (self.choice, self.scaling)))
+
+    @property
+    def most(self) -> Fraction:
+        """The largest total."""
+        return sum(map(self.full_points, self.parts), Fraction(0)) if self.cap is None else self.cap
+
     def counted_by(self, part: Part) -> list[Check]:
         """Return the checks, marks and items by hand that a part counts."""
         return [unit for unit in self.units if _is_named(unit, part.counts)]
+
+    def counted_points(self, part: Part) -> Fraction:
+        """Return the sum of the points of what a part counts."""
+        return sum((Fraction(str(unit.points)) for unit in self.counted_by(part)), Fraction(0))
+
+    def full_points(self, part: Part) -> Fraction:
+        """Return the points that a part has for full points in all that it counts."""
+        return self.counted_points(part) if part.points is None else part.points
 
 
 def profile_warning(profile: str, scheme: Scheme) -> str:
@@ -170,7 +205,8 @@ def load_scheme(name: str, course: Path, assignment: Assignment) -> Scheme:
     folder = course / SCHEMES
     known = sorted(file.stem for file in folder.glob("*.toml"))
     if not known:
-        raise UsageError(f"expected schemes of marks (*.toml) in {folder}; there are none: copy instructor/course/{SCHEMES}")
+        example = f"labs/nogo/course/{SCHEMES}" if assignment.home else f"instructor/course/{SCHEMES}"
+        raise UsageError(f"expected schemes of marks (*.toml) in {folder}; there are none: copy {example}")
     others: tuple[str, ...] = ()
     if not name and len(known) > 1:
         if DEFAULT not in known:
@@ -203,14 +239,13 @@ def _mistakes(scheme: Scheme, assignment: Assignment) -> Iterator[str]:
     yield from _wrong_values(scheme, assignment)
     yield from _wrong_ids(scheme, assignment)
     yield from _wrong_counts(scheme)
-    items: tuple[Item, ...] = (*scheme.parts, *scheme.extra)
-    most = sum(item.points for item in items)
-    if not 0 < scheme.cap <= most:
-        limit, cap = float(most), float(scheme.cap)
-        yield f"expected a cap above 0 and at most {limit:g}, the points of all parts and extra; got {cap:g}"
-    if (scheme.cap / scheme.rounding.step).denominator != 1:
-        step = float(scheme.rounding.step)
-        yield f"expected a cap that is a multiple of rounding.step ({step:g}); got {float(scheme.cap):g}"
+    limit = sum(map(scheme.full_points, scheme.parts), Fraction(0)) + sum(item.points for item in scheme.extra)
+    cap = float(scheme.most)
+    if not 0 < scheme.most <= limit:
+        yield f"expected a cap above 0 and at most {float(limit):g}, the points of all parts and extra; got {cap:g}"
+    if (scheme.most / scheme.rounding.step).denominator != 1:
+        without = ", the points of all parts, because the file has no cap" if scheme.cap is None else ""
+        yield f"expected a cap that is a multiple of rounding.step ({float(scheme.rounding.step):g}); got {cap:g}{without}"
     if scheme.pass_if:
         if strange := sorted(set(scheme.pass_if.parts) - {part.id for part in scheme.parts}):
             names = ", ".join(part.id for part in scheme.parts)
@@ -233,12 +268,12 @@ def _wrong_values(scheme: Scheme, assignment: Assignment) -> Iterator[str]:
         yield f"expected late.per_day of at most 100 percent; got {float(scheme.late.per_day):g}"
     for place in ("parts", "by_hand", "extra"):
         for item in getattr(scheme, place):
-            if not item.points:
+            if item.points == 0:
                 yield f"expected points above 0 for {item.id} in {place}; got 0"
 
 
 def _wrong_ids(scheme: Scheme, assignment: Assignment) -> Iterator[str]:
-    items: tuple[Item, ...] = (*scheme.parts, *scheme.by_hand, *scheme.extra)
+    items: tuple[Item | Part, ...] = (*scheme.parts, *scheme.by_hand, *scheme.extra)
     taken = {*PERSON, *OUTCOME, *(item.id for item in (*assignment.checks, *assignment.marks))}
     for name in (item.id for item in items):
         if not ID.fullmatch(name):
@@ -255,7 +290,7 @@ def _wrong_counts(scheme: Scheme) -> Iterator[str]:
             if not any(unit.is_of(name) for unit in scheme.units):
                 yield f"expected checks or marks of the assignment, or ids of by_hand, in {place}; got {name!r}"
     for part in scheme.parts:
-        if not sum(unit.points for unit in scheme.counted_by(part)):
+        if not scheme.counted_points(part):
             yield f"expected checks or marks with points in the counts of {part.id}; got none"
     for unit in scheme.units:
         where = [place for place, names in places.items() if _is_named(unit, names)]

@@ -125,7 +125,7 @@ def part_points(standing: Standing, part: Part, items: Items) -> Fraction | None
         return None
     names = [name for unit, given in details.items() for name in (unit, *given)]
     earned = sum((standing.points.get(name, Fraction(0)) for name in names), Fraction(0))
-    return part.points * earned / sum(items.most[unit.id] for unit in units)
+    return items.parts[part.id] * earned / items.scheme.counted_points(part)
 
 
 def _look_at_what_was_handed_in(standing: Standing, sources: Sources, policy: Policy) -> None:

@@ -64,7 +64,7 @@ def total_of(standing: Standing, items: Items) -> Total:
     if why or open_parts:
         return Total(shown_parts, shown_extra, reasons=tuple(why))
     whole = sum((points for points in parts.values() if points is not None), Fraction(0)) + sum(extra.values(), Fraction(0))
-    capped = min(whole, scheme.cap)
+    capped = min(whole, scheme.most)
     late = scheme.late.penalty(capped, standing.late_minutes) if scheme.late and standing.late_minutes else Fraction(0)
     final = scheme.rounding(capped - late)
     above, penalty, total = shown(whole - capped), shown(late), shown(final)
@@ -76,7 +76,7 @@ def total_of(standing: Standing, items: Items) -> Total:
 def _grade(scheme: Scheme, parts: dict[str, Fraction | None], total: Fraction) -> str:
     if not scheme.pass_if:
         return ""
-    full = {part.id: part.points for part in scheme.parts}
-    enough = [total >= scheme.pass_if.total * scheme.cap]
+    full = {part.id: scheme.full_points(part) for part in scheme.parts}
+    enough = [total >= scheme.pass_if.total * scheme.most]
     enough += [(parts[part] or Fraction(0)) >= share * full[part] for part, share in scheme.pass_if.parts.items()]
     return PASS if all(enough) else FAIL

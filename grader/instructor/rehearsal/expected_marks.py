@@ -86,7 +86,7 @@ def expected_marks(made: Made, graded: Points, rules: Rules) -> ExpectedMarks:
         units = scheme.counted_by(part)
         earned = [value for unit in units if (value := values[unit.id]) is not None]
         most = sum(Fraction(str(unit.points)) for unit in units)
-        scaled = part.points * sum(earned, Fraction(0)) / most if len(earned) == len(units) else None
+        scaled = scheme.full_points(part) * sum(earned, Fraction(0)) / most if len(earned) == len(units) else None
         parts[part.id] = made.overrides.get(part.id, scaled)
     minutes = made.overrides.get(LATE, None if made.late_minutes is None else Fraction(made.late_minutes))
     cells |= parts | {LATE: minutes}
@@ -105,7 +105,7 @@ def _total(parts: Sequence[Fraction | None], minutes: Fraction | None, scheme: S
     if len(points) < len(parts) or (minutes is None and scheme.late):
         return dict.fromkeys(("above_cap", "penalty", "total"))
     whole = sum(points, Fraction(0))
-    capped = min(whole, scheme.cap)
+    capped = min(whole, scheme.most)
     penalty = min(capped, _lost(capped, minutes or Fraction(0), scheme.late)) if scheme.late else Fraction(0)
     steps = (capped - penalty) / scheme.rounding.step
     rounded = {"up": ceil, "down": floor, "nearest": lambda exact: floor(exact + Fraction(1, 2))}[scheme.rounding.how](steps)

@@ -74,7 +74,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class MatchScore:
-    """An engine's match against the baseline; `rate` is the score rate in [0, 1], with its 95 % interval from low to high."""
+    """An engine's match against the opponent; `rate` is the score rate in [0, 1], with its 95 % interval from low to high."""
 
     label: str
     wins: int
@@ -96,7 +96,7 @@ class ClassSummary:
         totals: the totals of the submissions that have one.
         open_totals: number of these totals that are not final.
         rare_mistakes: number of messages that fewer than LEAST_SUBMISSIONS different submissions got.
-        has_match: whether the assignment has a match against an opponent.
+        opponent: the engine that submissions play; empty if the assignment has no match.
     """
 
     title: str
@@ -110,7 +110,7 @@ class ClassSummary:
     mistakes: tuple[Mistake, ...]
     rare_mistakes: int
     leaderboard: tuple[MatchScore, ...]
-    has_match: bool = True
+    opponent: str
 
 
 def summarise(
@@ -151,13 +151,13 @@ def summarise(
         ),
         profiles=dict(sorted(Counter(one.profile for one in results).items())),
         points=_distribution(program, len(results), sum(check.points for check in assignment.checks)),
-        totals=_distribution(totals, len(results), float(items.scheme.cap)),
+        totals=_distribution(totals, len(results), float(items.scheme.most)),
         open_totals=len(totals) - sum(row.is_final for row in graded),
         items=_difficulties(results, graded, assignment, items),
         mistakes=mistakes,
         rare_mistakes=rare,
         leaderboard=tuple(scores.values()),
-        has_match=bool(assignment.long_checks.get("match")),
+        opponent=assignment.opponent if assignment.long_checks.get("match") else "",
     )
 
 
@@ -176,7 +176,7 @@ def engine_labels(found: ClassResults, ids: Sequence[str]) -> dict[str, str]:
 
 
 def match_score(results: Results, label: str) -> MatchScore | None:
-    """Return the score of the match against the baseline, or None if no match was graded."""
+    """Return the score of the match against the opponent, or None if no match was graded."""
     for verdict in results.program:
         if "match" not in verdict.evidence or verdict.status == COULD_NOT_GRADE:
             continue

@@ -79,7 +79,7 @@ class Columns:
         items = {item.id: (item.title, item.points) for item in (*assignment.checks, *assignment.marks)}
         items |= {f"{item.mark}.{item.id}": (item.title, item.points) for item in rubric}
         items |= {item.id: (item.title, float(item.points)) for item in (*scheme.by_hand, *scheme.extra)}
-        return cls(items, {part.id: (part.title, float(part.points)) for part in scheme.parts})
+        return cls(items, {part.id: (part.title, float(scheme.full_points(part))) for part in scheme.parts})
 
 
 def require_usable_ids(rows: Sequence[MarksRow], path: Path) -> None:

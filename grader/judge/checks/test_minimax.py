@@ -234,8 +234,8 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
     """
     profile, points = run.profile.match, run.assignment.check("minimax.win_rate").points
     ruling.expected = (
-        f"At most {profile.games} games against the baseline, at most {profile.limit_s:g} s of CPU time per move; points by "
-        f"the formula {run.assignment.win_rate_formula} in assignment.toml."
+        f"At most {profile.games} games against the opponent {run.assignment.opponent}, at most {profile.limit_s:g} s of CPU "
+        f"time per move; points by the formula {run.assignment.win_rate_formula} in assignment.toml."
     )
     setup = MatchSetup((engine, baseline), profile.games, rng.randrange(2**31), limits)
     records = Records(run.folder / "games.jsonl", setup)
