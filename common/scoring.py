@@ -69,3 +69,8 @@ def formula_named(name: str) -> Formula:
     if name not in FORMULAS:
         raise UsageError(f"expected a score formula among {', '.join(FORMULAS)}; got {name!r}")
     return FORMULAS[name]
+
+
+def format_points(value: float) -> str:
+    """Return points as text, with at most two decimals."""
+    return f"{round(value, 2):g}"

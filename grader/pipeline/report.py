@@ -13,6 +13,7 @@ from arena.view.page import TEMPLATES as VIEWER
 from arena.view.page import script
 from common import pages
 from common.files import write_whole
+from common.scoring import format_points
 from grader.assignment import load_named
 from grader.pipeline.gains import failures_first, missing_points, nearest_first, subtotals
 from grader.pipeline.pictures import pictures_of
@@ -29,11 +30,6 @@ STATUS_WORDS = {
     "could_not_grade": "could not be graded",
     "awaiting_marks": "awaits marks",
 }
-
-
-def format_points(value: float) -> str:
-    """Return points as text without trailing zeros."""
-    return f"{value:g}"
 
 
 def in_sentences(text: str) -> list[str]:

@@ -24,6 +24,7 @@ from arena.match.setup import MatchSetup
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import markdown_cell
+from common.scoring import format_points
 from grader.assignment import ROOT, Assignment, load_assignment
 from grader.pipeline.listeners import Announce
 from grader.pipeline.results import read_results
@@ -114,7 +115,7 @@ def _checks(root: Path, assignment: Assignment) -> str:
     if not found:
         return "No checks yet: `python -m grader check`, then make this draft again."
     results = read_results(found[-1])
-    rows = [(v.id, f"{v.points:g} of {v.max_points:g}", v.status, v.message) for v in results.program]
+    rows = [(v.id, f"{format_points(v.points)} of {format_points(v.max_points)}", v.status, v.message) for v in results.program]
     about = f"Checks of {results.environment.get('date', 'an unknown date')}, profile {results.profile}, seed {results.seed}:"
     ran, usual = {v.id for v in results.program}, choose_checks(assignment, (), ())
     if missing := sum(check.id not in ran for check in usual):

@@ -22,7 +22,7 @@ from arena.rules import OPEN, Action, Termination, centre
 from arena.statistics.stopping import Decided
 from arena.view.games import shown_game
 from arena.view.losses import can_be_examined, find_losses
-from common.scoring import formula_named
+from common.scoring import format_points, formula_named
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
 from grader.judge.support.protocol_games import Side
@@ -261,7 +261,7 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
     ruling.message = ruling.seen
     if given < points:
         ruling.share = given / points
-        ruling.message += f" The formula gives {given:g} of {points:g} points."
+        ruling.message += f" The formula gives {format_points(given)} of {points:g} points."
     ruling.message += f" {_plausible_points(run, result, points)}"
     if given < points:
         ruling.evidence["losses"] = _where_lost(run, result, baseline)
@@ -307,14 +307,14 @@ def _expect_no_fault_of_the_opponent(run: Run, result: MatchResult, points: floa
 def _plausible_points(run: Run, result: MatchResult, points: float) -> str:
     """Return a sentence that gives the interval in points; for a short match it adds that the match says little."""
     games = [result_for(game, 0, result.setup) for game in result.decided]
-    low, high = run.assignment.win_rate_points_between(games, points)
+    low, high = map(format_points, run.assignment.win_rate_points_between(games, points))
     longest = max(run.assignment.profiles.values(), key=lambda profile: profile.match.games)
     if run.profile.match.games < longest.match.games:
         return (
-            f"{result.plays} games say little: from {low:g} to {high:g} of {points:g} points are plausible; the "
+            f"{result.plays} games say little: from {low} to {high} of {points:g} points are plausible; the "
             f"{longest.match.games} games of profile {longest.name} narrow this range."
         )
-    return f"Another match like this could plausibly give from {low:g} to {high:g} points."
+    return f"Another match like this could plausibly give from {low} to {high} points."
 
 
 def _describe(match: dict[str, Any]) -> str:
