@@ -7,13 +7,11 @@ kit the lab's file and stubs lie at the root, so that there the lab is the main 
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, get_type_hints
 
@@ -21,6 +19,7 @@ from arena.statistics.estimates import GameResult, mean_interval_95
 from common.errors import UsageError
 from common.near_names import meant
 from common.scoring import FORMULAS
+from grader.assignment_mistakes import mistakes_in
 from grader.typed_toml import Mistake, converted, read_toml, require_known_keys, value_at
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,8 +28,6 @@ LABS = "labs"
 INSTRUCTOR = "instructor"
 LONG = ("match", "training")
 """The kinds of checks that take minutes: the keys of `[long_checks]`, and fields of a Profile with their own time limits."""
-NAMED_PROFILES = {"quick": "grade", "check": "check", "trust": "trust"}
-"""Profile -> the command that uses it unless another one is named."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +281,7 @@ class Assignment:
 
     def losing_lines_share(self, losing_lines: int) -> float:
         """Return the share in [0, 1] of the points for this many losing lines."""
-        return max((share for most, share in self.losing_line_steps if losing_lines <= most), default=0.0)
+        return next((share for most, share in self.losing_line_steps if losing_lines <= most), 0.0)
 
 
 # The place of each field of an Assignment in the file.
@@ -365,7 +362,7 @@ def load_named(name: str, root: Path = ROOT) -> Assignment:
     """
     main, labs = load_assignment(root / DESCRIPTION), lab_names(root)
     if name in ("", main.id):
-        _require_bank(main, root)
+        _require_files(main, root)
         return main
     if name not in labs:
         raise UsageError(f"expected a lab among {', '.join(labs) or 'those of this tree, which has none'}; got {name!r}")
@@ -377,16 +374,28 @@ def load_named(name: str, root: Path = ROOT) -> Assignment:
         got = repr(lab.checks_folder)
         raise UsageError(f"{root / home / DESCRIPTION}: expected a folder below {home} as judge.checks; got {got}")
     lab = replace(lab, home=home)
-    _require_bank(lab, root)
+    _require_files(lab, root)
     return lab
 
 
-def _require_bank(assignment: Assignment, root: Path) -> None:
-    """Raise a UsageError unless the module that makes a kit's expected values is there; a kit needs and holds none."""
-    module = f"{assignment.bank.replace('.', '/')}.py"
-    if (root / assignment.reference).is_dir() and not (root / module).is_file():
-        place = root / (assignment.home or ".") / DESCRIPTION
-        raise UsageError(f"{place}: expected the module that makes the values of a kit as release.bank; there is no {module}")
+def _require_files(assignment: Assignment, root: Path) -> None:
+    """Raise a UsageError unless the files that the assignment names are there; a kit, which has no reference, lacks some."""
+    if not (root / assignment.reference).is_dir():
+        return
+    file, module = root / (assignment.home or ".") / DESCRIPTION, f"{assignment.bank.replace('.', '/')}.py"
+    if not (root / module).is_file():
+        raise UsageError(f"{file}: expected the module that makes the values of a kit as release.bank; there is no {module}")
+    lists = {
+        "files.framework": assignment.framework,
+        "files.protected": assignment.protected,
+        "release.answers": assignment.answers,
+    }
+    for place, patterns in lists.items():
+        for pattern in patterns:
+            # Path.glob finds only folders for a pattern that ends with **.
+            found = root.glob(f"{pattern}/*" if pattern.endswith("**") else pattern)
+            if not any(path.is_file() for path in found):
+                raise UsageError(f"{file}: expected a file for each pattern of {place}; no file matches {pattern}")
 
 
 def load_assignment(path: Path = ROOT / DESCRIPTION) -> Assignment:
@@ -400,79 +409,9 @@ def load_assignment(path: Path = ROOT / DESCRIPTION) -> Assignment:
         assignment = _from_toml(data)
     except Mistake as error:
         raise UsageError(f"{path}: {error}") from error
-    ids = [check.id for check in (*assignment.checks, *assignment.marks)]
-    if doubled := sorted({i for i in ids if ids.count(i) > 1}):
-        raise UsageError(f"{path} names a check twice: {', '.join(doubled)}")
-    if parts_too := [mark.id for mark in assignment.marks if any(check.is_of(mark.id) for check in assignment.checks)]:
-        raise UsageError(f"{path}: expected ids of marks that no part of the checks has; got {', '.join(parts_too)}")
-    if absent := [name for name in NAMED_PROFILES if name not in assignment.profiles]:
-        raise UsageError(
-            f"{path}: expected a profile {absent[0]}, which python -m grader {NAMED_PROFILES[absent[0]]} uses; got "
-            f"{', '.join(assignment.profiles) or 'none'}"
-        )
-    if assignment.win_rate_formula not in FORMULAS:
-        raise UsageError(
-            f"{path}: expected score.win_rate.formula among {', '.join(FORMULAS)}; got {assignment.win_rate_formula!r}"
-        )
-    if not re.fullmatch(r"3\.[1-9]?\d", assignment.python):
-        raise UsageError(f"{path}: expected a version of Python such as 3.11 as judge.python; got {assignment.python!r}")
-    known = {check.id for check in assignment.checks}
-    if unknown_kinds := sorted(set(assignment.long_checks) - set(LONG)):
-        raise UsageError(f"{path}: expected {' or '.join(LONG)} in long_checks; got {', '.join(unknown_kinds)}")
-    for kind in assignment.long_checks:
-        if lacking := [name for name, profile in assignment.profiles.items() if not getattr(profile, kind).minutes]:
-            raise UsageError(f"{path}: expected {kind} in each profile, since long_checks has one; {lacking[0]} lacks it")
-    named = {f"long_checks.{kind}": ids for kind, ids in assignment.long_checks.items()}
-    for place, names in {"score.shares": tuple(assignment.shares), **named}.items():
-        if unknown := [name for name in names if name not in known]:
-            raise UsageError(f"{path}: expected checks of the assignment in {place}; got {', '.join(unknown)}")
-    for place, names in assignment.decides.items():
-        if unknown := [name for name in names if not any(check.is_of(name) for check in assignment.checks)]:
-            raise UsageError(f"{path}: expected checks of the assignment in files.decides.{place}; got {', '.join(unknown)}")
-    if undecided := sorted(set(assignment.parts) - set(assignment.decides)):
-        raise UsageError(f"{path}: expected the checks of each part in files.decides; {', '.join(undecided)} is missing")
-    deciding = [name for names in assignment.decides.values() for name in names]
-    if homeless := [check.id for check in assignment.checks if not any(check.is_of(name) for name in deciding)]:
-        raise UsageError(f"{path}: expected each check or its part in files.decides; {', '.join(homeless)} is missing")
-    parts = [part for part, _ in groupby(check.id.split(".")[0] for check in assignment.checks)]
-    if parted := [part for part in dict.fromkeys(parts) if parts.count(part) > 1]:
-        raise UsageError(f"{path}: expected the checks of a part one after another; others are between those of {parted[0]}")
-    if beyond := [i for i, shares in assignment.shares.items() if any(share >= 1 for share in shares.values())]:
-        raise UsageError(f"{path}: expected shares below 1 in score.shares; {', '.join(beyond)} has a share of 1 or more")
-    for sentence in _wrong_numbers(assignment):
+    for sentence in mistakes_in(assignment):
         raise UsageError(f"{path}: {sentence}")
     return assignment
-
-
-def _wrong_numbers(assignment: Assignment) -> Iterator[str]:
-    """Yield a sentence for each number that would mark wrongly, without an error.
-
-    A check without points would count as failed, and a match without games as undecided.
-    """
-    shares = {f"score.losing_lines.steps[{i}]": share for i, (_, share) in enumerate(assignment.losing_line_steps)}
-    shares |= {f"likeness.{name}": share for name, share in vars(assignment.likeness).items() if isinstance(share, float)}
-    for place, share in shares.items():
-        if share > 1:
-            yield f"expected a share of at most 1 for {place}; got {share:g}"
-    tables: dict[str, Any] = {f"checks ({check.id})": check for check in assignment.checks}
-    tables |= {f"marks ({mark.id})": mark for mark in assignment.marks} | {"limits": assignment.limits}
-    for name, profile in assignment.profiles.items():
-        tables[f"profiles.{name}"] = profile
-        tables |= {f"profiles.{name}.{kind}": getattr(profile, kind) for kind in assignment.long_checks}
-        if profile.match.move_s > profile.match.limit_s:
-            yield (
-                f"expected move_s of at most limit_s ({profile.match.limit_s:g}) in profiles.{name}.match, because an engine "
-                f"loses beyond limit_s; got {profile.match.move_s:g}"
-            )
-    for place, table in tables.items():
-        for key, value in vars(table).items():
-            numbers = value if isinstance(value, tuple) else (value,)
-            if not numbers or any(number == 0 for number in numbers):
-                yield f"expected a number above 0 for {key} in {place}; got {0 if numbers else 'an empty list'}"
-    lists = {"opponents": tuple(assignment.opponents), **{f"opponents.{k}": v for k, v in assignment.opponents.items()}}
-    for place, entries in lists.items():
-        if assignment.engine_folder and not entries:
-            yield f"expected at least one entry in {place}; got none"
 
 
 def _from_toml(data: dict[str, Any]) -> Assignment:
@@ -489,4 +428,7 @@ def _from_toml(data: dict[str, Any]) -> Assignment:
     }
     values = {name: value_at(data, place) for name, place in places.items()}
     require_known_keys(data, PLACES.values())
-    return Assignment(**{name: converted(value, kinds[name], places[name]) for name, value in values.items()})
+    assignment = Assignment(**{name: converted(value, kinds[name], places[name]) for name, value in values.items()})
+    if unknown_kinds := sorted(set(assignment.long_checks) - set(LONG)):
+        raise Mistake(f"expected {' or '.join(LONG)} in long_checks; got {', '.join(unknown_kinds)}")
+    return assignment

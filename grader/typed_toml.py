@@ -28,7 +28,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         UsageError: the file cannot be read or is not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))  # Windows editors write a byte order mark
     except OSError as error:
         raise UsageError(f"expected {what} at {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -83,7 +83,8 @@ def converted(value: Any, kind: Any, place: str) -> Any:
             arguments = arguments[:1] * len(value)
         if len(value) != len(arguments):
             raise Mistake(f"expected {len(arguments)} values for {place}; got {_shown(value)}")
-        return tuple(converted(item, k, f"{place}[{i}]") for i, (item, k) in enumerate(zip(value, arguments, strict=True)))
+        places = [f"{place}[{_key_of(item, i)}]" for i, item in enumerate(value)]
+        return tuple(converted(*each) for each in zip(value, arguments, places, strict=True))
     if get_origin(kind) is dict or is_record:
         if not isinstance(value, dict):
             raise Mistake(f"expected a table for {place}; got {_shown(value)}")
@@ -104,6 +105,11 @@ def converted(value: Any, kind: Any, place: str) -> Any:
     number = "a number of at least 0"
     words = {str: "text", int: "a whole number of at least 0", float: number, Fraction: number}
     raise Mistake(f"expected {words[kind]} for {place}; got {_shown(value)}")
+
+
+def _key_of(item: Any, index: int) -> Any:
+    """Return what names an item of a list: its id if it is a table that has one, or else its index."""
+    return (item.get("id") if isinstance(item, dict) else None) or index
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,6 +18,7 @@ from typing import Any
 
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, load_assignment
+from grader.typed_toml import Mistake, converted, read_toml, require_known_keys, value_at
 
 COURSE = ROOT / "instructor" / "course"
 NOTEBOOK = "report"
@@ -98,33 +98,25 @@ def load_rubric(assignment: Assignment, course: Path = COURSE) -> tuple[RubricIt
     path = course / "rubric.toml"
     if not assignment.marks and not path.exists():
         return ()
+    data = read_toml(path, "the rubric")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        items = tuple(
-            RubricItem(**{**item, "criteria": tuple((float(points), str(what)) for points, what in item["criteria"])})
-            for item in data["items"]
-        )
-    except OSError as error:
-        raise UsageError(f"expected the rubric at {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} is not valid TOML, or lacks or misspells a value: {error!r}") from error
+        require_known_keys(data, ["items"])
+        items = converted(value_at(data, "items"), tuple[RubricItem, ...], "items")
+    except Mistake as error:
+        raise UsageError(f"{path}: {error}") from error
     marks = {mark.id: mark.points for mark in assignment.marks}
     if strange := sorted({item.mark for item in items} - set(marks)):
         raise UsageError(f"{path}: expected marks among {', '.join(marks)}; got {', '.join(strange)}")
     names = [f"{item.mark}.{item.id}" for item in items]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"{path}: expected items of different ids in each mark; twice: {', '.join(doubled)}")
-    if worthless := [name for name, item in zip(names, items, strict=True) if not item.points or _below_0(item)]:
-        raise UsageError(f"{path}: expected criteria without negative points, more than 0 in all, for {worthless[0]}")
+    if worthless := [name for name, item in zip(names, items, strict=True) if not item.points]:
+        raise UsageError(f"{path}: expected criteria with more than 0 points in all for {worthless[0]}")
     for mark, points in marks.items():
         given = sum(item.points for item in items if item.mark == mark)
         if abs(given - points) > 1e-9:
             raise UsageError(f"{path}: expected {points:g} points for {mark}, as in assignment.toml; the items give {given:g}")
     return items
-
-
-def _below_0(item: RubricItem) -> bool:
-    return any(points < 0 for points, _ in item.criteria)
 
 
 def cell_titles(assignment: Assignment, course: Path) -> dict[str, str]:

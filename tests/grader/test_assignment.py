@@ -103,18 +103,46 @@ MISTAKES = {
     "a number that is a word": ("compile_limit_s = 120", 'compile_limit_s = "soon"', "soon"),
     "a version of Python that is a number": ('python = "3.11"', "python = 3.11", "expected text for judge.python; got 3.11"),
     "a version of Python with a patch": ('python = "3.11"', 'python = "3.11.2"', "such as 3.11 as judge.python; got '3.11.2'"),
-    "points that are a word": ('compiles"\npoints = 1', 'compiles"\npoints = "one"', "changed.toml"),
+    "points that are a word": ('compiles"\npoints = 1', 'compiles"\npoints = "one"', "checks[minimax.build].points; got 'one'"),
     "games that are a word": ("games = 8", 'games = "eight"', "changed.toml"),
     "points below 0": ('compiles"\npoints = 1', 'compiles"\npoints = -1', "points; got -1"),
-    "a check without points": ('compiles"\npoints = 1', 'compiles"\npoints = 0', "for points in checks (minimax.build)"),
+    "a check without points": (
+        'compiles"\npoints = 1',
+        'compiles"\npoints = 0',
+        "for points in checks (minimax.build); got 0; to remove a check, delete its table and its test",
+    ),
     "a match without games": ("games = 8", "games = 0", "above 0 for games in profiles.quick.match; got 0"),
     "a training without a try": ("seeds = 3", "seeds = 0", "above 0 for seeds in profiles.quick.training; got 0"),
     "a network that plays nobody": ("playouts = [400]", "playouts = []", "in profiles.quick.training; got an empty list"),
     "a pace beyond the limit": ("move_s = 1.0", "move_s = 9.0", "move_s of at most limit_s (5) in profiles.quick.match"),
-    "a step beyond all points": ("[[0, 1.0]", "[[0, 2.0]", "at most 1 for score.losing_lines.steps[0]; got 2"),
+    "no steps": ("steps = [[0, 1.0], [2, 0.8], [6, 0.5], [12, 0.25]]", "steps = []", "score.losing_lines.steps to begin"),
+    "a step beyond all points": ("[[0, 1.0]", "[[0, 2.0]", "to begin with the share 1.0"),
+    "steps without full points": ("[[0, 1.0], ", "[", "to begin with the share 1.0 and to give less for more losing lines"),
+    "steps whose shares rise": ("[6, 0.5]", "[6, 0.9]", "such as [[0, 1.0], [2, 0.8]]; got [[0, 1.0], [2, 0.8], [6, 0.9]"),
+    "steps out of order": ("[[0, 1.0], [2, 0.8]", "[[2, 1.0], [0, 0.8]", "give less for more losing lines"),
     "a likeness in percent": ("pair = 0.4", "pair = 40", "at most 1 for likeness.pair; got 40"),
     "no opponent": ('baseline = ["Minimax/baseline.cpp"]', "", "at least one entry in opponents; got none"),
+    "a compiler that is not named": ('compile = ["g++", ', "compile = []\n#", "at least one entry in engine.compile; got none"),
+    "an opponent with a slash": ('baseline = ["Min', '"a/b" = ["Min', "letters, digits, dots, _ and - in opponents"),
+    "an opponent that is not protected": (
+        '    "Minimax/baseline.cpp",\n    "Minimax/mcts_baselines/**",',
+        '    "Minimax/mcts_baselines/**",',
+        "each file of opponents.baseline in files.protected, so that no submission hands it in as its own; Minimax/baseline",
+    ),
     "an opponent without sources": ('baseline = ["Minimax/baseline.cpp"]', "baseline = []", "entry in opponents.baseline"),
+    "an id that is empty": (
+        'id = "minimax.build"',
+        'id = ""',
+        "single dots between them, for 'The engine compiles'; got ''",
+    ),
+    "an address that runs": (
+        'handout_url = ""',
+        'handout_url = "javascript:x"',
+        "https:// or http:// as assignment.handout_url",
+    ),
+    "a pattern from the top": ('reports = ["*.pdf"', 'reports = ["/etc/*.pdf"', "below it in files.reports; got '/etc/*.pdf'"),
+    "a pattern that leaves": ("kit = [", 'kit = ["../x/*.py",', "relative to the root and below it in release.kit; got '../x"),
+    "two stars in a name": ("kit = [", 'kit = [\n    "a/**.py",', "in place of whole folders, as in a/**/*.py, in release.kit"),
     "a check that no file decides": ('id = "network.load"', 'id = "load.network"', "in files.decides; load.network"),
     "a check apart from its part": (
         '[[checks]]\nid = "minimax.build"',
@@ -179,6 +207,34 @@ def test_a_bank_that_is_not_there_gives_one_sentence_except_in_a_kit(lab, tmp_pa
         load_named(lab, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("place", "old", "new"),
+    [
+        ("files.framework", '"train.py",\n    "human_play.py",\n]', '"nowhere/**",\n]'),
+        ("files.protected", '"Minimax/mcts_baselines/**"', '"Minimax/mcts_baseline/**"'),
+        ("release.answers", '"training/search/*.py"', '"training/nowhere/*.py"'),
+    ],
+)
+def test_a_pattern_that_matches_nothing_gives_one_sentence_except_in_a_kit(place, old, new, tmp_path):
+    assert TEXT.count(old) == 1
+    for entry in (path for path in ROOT.iterdir() if path.name not in ("assignment.toml", "instructor")):
+        (tmp_path / entry.name).symlink_to(entry)
+    (tmp_path / "assignment.toml").write_text(TEXT.replace(old, new), encoding="utf-8")
+    assert load_named("", tmp_path).id == "gomoku"
+    (tmp_path / "instructor").symlink_to(ROOT / "instructor")
+    with pytest.raises(UsageError) as caught:
+        load_named("", tmp_path)
+    pattern = new.split('"')[1]
+    assert str(caught.value).endswith(
+        f"assignment.toml: expected a file for each pattern of {place}; no file matches {pattern}"
+    )
+
+
+def test_a_description_may_begin_with_the_mark_that_windows_editors_write(tmp_path, assignment):
+    (tmp_path / "marked.toml").write_text(TEXT, encoding="utf-8-sig")
+    assert load_assignment(tmp_path / "marked.toml") == assignment
+
+
 def test_a_missing_description_gives_one_sentence(tmp_path):
     with pytest.raises(UsageError, match=r"expected the assignment's description at .*: No such file or directory"):
         load_assignment(tmp_path / "none.toml")
@@ -228,11 +284,6 @@ def test_straight_gives_the_share_of_wins(assignment, wins, losses, points):
 )
 def test_losing_lines_cost_a_step_only_beyond_its_number(assignment, losing_lines, share):
     assert assignment.losing_lines_share(losing_lines) == share
-
-
-def test_the_order_of_the_steps_does_not_matter(assignment):
-    turned = dataclasses.replace(assignment, losing_line_steps=assignment.losing_line_steps[::-1])
-    assert [turned.losing_lines_share(n) for n in range(14)] == [assignment.losing_lines_share(n) for n in range(14)]
 
 
 def test_the_file_is_found_from_any_folder(tmp_path, monkeypatch, assignment):

@@ -37,10 +37,14 @@ def test_a_rubric_whose_points_differ_from_the_marks_is_refused(course, capsys):
     ("old", "new", "words"),
     [
         ('id = "engine"', 'id = "environment"', "different ids in each mark; twice: report.environment"),
-        ('[1, "processor', '[-1, "processor', "without negative points, more than 0 in all, for report.environment"),
+        ('[1, "processor', '[-1, "processor', r"at least 0 for items\[environment\]\.criteria\[0\]\[0\]; got -1$"),
+        ('[1, "processor', '["1", "processor', r"at least 0 for items\[environment\]\.criteria\[0\]\[0\]; got '1'$"),
+        ('[1, "processor', '["processor', r"expected 2 values for items\[environment\]\.criteria\[0\]; got \['processor"),
+        ("criteria = [\n", "x = [\n", r"in items\[environment\]: criteria is missing, x is unknown; the keys are mark, id,"),
+        ("[[items]]", "[[item]]", "expected other keys in the file: item is unknown; the keys are items$"),
         ("[[items]]", '[[items]]\nmark = "report"\nid = "x"\ntitle = ""\ntext = ""\ncriteria = []\n[[items]]', "for report.x"),
     ],
-    ids=["twice", "below 0", "without criteria"],
+    ids=["twice", "below 0", "points as text", "without points", "a misspelt key", "a misspelt table", "without criteria"],
 )
 def test_an_item_of_the_rubric_that_would_count_wrongly_is_refused(course, assignment, old, new, words):
     text = (course / "rubric.toml").read_text()

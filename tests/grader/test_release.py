@@ -24,6 +24,7 @@ from grader.instructor.release import collect_kit, find_leaks, read_secrets
 from grader.judge.support.agreement import slip_name
 from grader.judge.support.oracle import Bank
 from grader.judge.trusted.answers import answers_of
+from grader.pipeline.handed_out import answers_below
 from grader.pipeline.workspace import framework_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +53,9 @@ def tree(tmp_path):
         if relative != release.README:
             (root / relative).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / relative, root / relative)
+    for relative in answers_below(ROOT, assignment):
+        (root / relative).parent.mkdir(parents=True, exist_ok=True)
+        (root / relative).touch()
     (root / "grader" / "instructor").mkdir()
     (root / "grader" / "instructor" / "bank.py").touch()  # a release imports the bank of this tree
     with pytest.MonkeyPatch.context() as changed:
