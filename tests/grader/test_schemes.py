@@ -176,8 +176,8 @@ MISTAKES = {
         "in late: per_day is missing, perday is unknown; the keys are per_day",
     ),
     "a key that is not in the file": ("cap = 100", 'cap = 100\nunits = "x"', "in the file: units is unknown"),
-    "points that are a word": ("points = 40", 'points = "40"', "expected a number of at least 0 for parts[0].points; got '40'"),
-    "points below 0": ("points = 40", "points = -1", "expected a number of at least 0 for parts[0].points; got -1"),
+    "points that are a word": ("points = 40", 'points = "40"', "at least 0 for parts[part_1].points; got '40'"),
+    "points below 0": ("points = 40", "points = -1", "expected a number of at least 0 for parts[part_1].points; got -1"),
     "points of 0": ("points = 40", "points = 0", "expected points above 0 for part_1 in parts; got 0"),
     "a check that is not in the assignment": (
         '["minimax"]',
