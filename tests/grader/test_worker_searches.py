@@ -10,7 +10,7 @@ from Board.game_board import Board
 from grader.assignment import ROOT
 from grader.confinement.worker import SearchEvaluator
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.checks import test_mcts_alphazero, test_mcts_pure
+from grader.judge.checks import test_mcts_alphazero, test_mcts_pure, test_noise
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE, expect_agreement
 from grader.judge.support.board_position import EMPTY_3X3
 from grader.judge.support.ruling import Ruling
@@ -339,3 +339,21 @@ def test_a_new_search_that_get_action_makes_and_then_empties_is_read(changed):
     worker = changed(NEW_IN_PLAY)
     test_mcts_alphazero.test_tree(worker, Ruling(), Random(1))
     test_mcts_alphazero.test_reuse(worker, Ruling(), Random(1))
+
+
+TAKEN_OUT = (
+    (ALPHA_PATH, "                self.mcts.update_with_move(move)", "                self.mcts.go_down(move)"),
+    (ALPHA_PATH, "        return move, probs\n", "        if is_selfplay: self.mcts.go_down(move)\n        return move, probs\n"),
+    (ALPHA_PATH, "        self._follow_game(board)\n", "        if not is_selfplay: self.mcts.update_with_move(-1)\n"),
+    (ALPHA_PATH, "    def update_with_move(", """    def go_down(self, move):
+        self._root = self._root._children.pop(move)
+        self._root._parent = None
+
+    def update_with_move("""),
+)  # fmt: skip
+
+
+def test_a_child_that_is_taken_out_of_the_tree_unseen_leaves_the_checks_of_self_play_open(changed):
+    for check in (test_mcts_alphazero.test_reuse, test_noise.test_noise):
+        with pytest.raises(CouldNotGrade, match="it seems to be taken out of the tree before get_action returns"):
+            check(changed(TAKEN_OUT), Ruling(), Random(1))

@@ -7,7 +7,7 @@ import numpy as np
 from Board.game_board import Board
 from grader.errors import StudentFault
 from grader.judge.support.searches import hash_evaluation
-from grader.judge.support.trees import Tree
+from grader.judge.support.trees import Tree, expect_no_child_taken_out
 
 NOISE_SHARE = 0.25  # of Dirichlet noise, in self-play
 SAME_PRIORS = 1e-4  # priors are copied; the probability that noise changes all of twenty priors by less is below 1e-30
@@ -22,6 +22,7 @@ def root_priors(tree: Tree, board: Board) -> np.ndarray:
     """Return the root's priors in ascending order of moves; raise StudentFault unless its children are the legal moves."""
     priors, legal = tree.root_priors, board.availables
     if set(priors) != set(legal):
+        expect_no_child_taken_out(priors, legal)
         raise StudentFault("The root's children should be exactly the legal moves.")
     return np.array([priors[move] for move in legal])
 

@@ -31,6 +31,7 @@ from grader.judge.support.trees import (
     boards_of,
     expect_finished_games_to_end,
     expect_legal_children,
+    expect_no_child_taken_out,
     expect_values_add_up,
     expect_visits_add_up,
     most_visited,
@@ -351,6 +352,7 @@ def expect_legal_roots(
         seen, legal = set(tree.root_visits), set(board.availables)
         now = replace(position, moves=tuple(board.states))
         if seen != legal:
+            expect_no_child_taken_out(seen, legal)
             caption = "Expected: a child also at each ringed point, and none at crossed ones"
             raise StudentFault(message, [now.pictured(caption, legal - seen, (seen | {step["move"]}) - legal)])
         if step["move"] not in legal:

@@ -21,7 +21,7 @@ import numpy as np
 
 from Board.game_board import Board
 from grader.confinement.searched_trees import MAX_TREE_NODES
-from grader.errors import StudentFault
+from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.board_position import BoardPosition, Start, board_at
 
 ALWAYS_THE_SAME = "the same player's point of view, whoever is to move."
@@ -412,6 +412,19 @@ def _value_errors(tree: Tree, position: Start, own_value: Callable[[Board], floa
         else:
             errors.add_evaluated(node, side, total, below[node], -value * own_visits[node], slack)
     return errors
+
+
+def expect_no_child_taken_out(seen: Collection[int], legal: Collection[int]) -> None:
+    """Raise CouldNotGrade if a single legal move lacks a child, which get_action may have taken out of the tree already.
+
+    A search that never gives this move a child loses points in the check of its tree.
+    """
+    missing = set(legal) - set(seen)
+    if len(missing) == 1 and len(set(seen) | missing) == len(legal) > 1:
+        raise CouldNotGrade(
+            f"after a search in self-play the root has a child for each legal move but {missing.pop()}; it seems to be taken "
+            "out of the tree before get_action returns, so that the search cannot be examined"
+        )
 
 
 def single_evaluations(tree: Tree) -> dict[int, float]:
