@@ -343,7 +343,7 @@ def test_a_new_search_that_get_action_makes_and_then_empties_is_read(changed):
 
 TAKEN_OUT = (
     (ALPHA_PATH, "                self.mcts.update_with_move(move)", "                self.mcts.go_down(move)"),
-    (ALPHA_PATH, "        return move, probs\n", "        if is_selfplay: self.mcts.go_down(move)\n        return move, probs\n"),
+    (ALPHA_PATH, "        return move, probs\n", "        if is_selfplay: self.mcts.go_down(move)\n        return move, probs\n"),  # noqa: E501
     (ALPHA_PATH, "        self._follow_game(board)\n", "        if not is_selfplay: self.mcts.update_with_move(-1)\n"),
     (ALPHA_PATH, "    def update_with_move(", """    def go_down(self, move):
         self._root = self._root._children.pop(move)
