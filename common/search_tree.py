@@ -63,7 +63,7 @@ def read_tree(player: Any, depth: int = 1, max_nodes: int = MAX_NODES) -> SeenNo
     if root is None or not isinstance(getattr(root, "_children", None), Mapping):
         return None
     left = [max_nodes]
-    return _read(root, None, 0.0, _number(getattr(search, "_c_puct", 5)), depth, left)
+    return _read(root, None, 0.0, _number_of(search, "_c_puct", 5.0), depth, left)
 
 
 def most_visited_line(player: Any, length: int) -> list[int]:
@@ -76,7 +76,7 @@ def most_visited_line(player: Any, length: int) -> list[int]:
     line: list[int] = []
     while len(line) < length and isinstance(children := getattr(node, "_children", None), Mapping) and children:
         move, node = min(list(children.items()), key=_rank)
-        if _number(getattr(node, "_n_visits", 0)) <= 0:
+        if _number_of(node, "_n_visits") <= 0:
             break
         line.append(int(move))
     return line
@@ -85,26 +85,33 @@ def most_visited_line(player: Any, length: int) -> list[int]:
 def _rank(child: tuple[Any, Any]) -> tuple[float, float, int]:
     """Order (move, node) as the children of a SeenNode are ordered."""
     move, node = child
-    return -_number(getattr(node, "_n_visits", 0)), -_number(getattr(node, "_P", 0)), int(move)
+    return -_number_of(node, "_n_visits"), -_number_of(node, "_P"), int(move)
 
 
 def _read(node: Any, move: int | None, bonus: float, c_puct: float, depth: int, left: list[int]) -> SeenNode:
-    visits = int(_number(getattr(node, "_n_visits", 0)))
+    visits = int(_number_of(node, "_n_visits"))
     children: list[SeenNode] = []
     # Another thread may add children meanwhile; list() takes all of them in one step.
     for child_move, child in list(getattr(node, "_children", {}).items()) if depth > 0 else ():
         if left[0] <= 0:
             break
         left[0] -= 1
-        prior, child_visits = _number(getattr(child, "_P", 0)), _number(getattr(child, "_n_visits", 0))
+        prior, child_visits = _number_of(child, "_P"), _number_of(child, "_n_visits")
         child_bonus = c_puct * prior * math.sqrt(max(0, visits)) / (1 + max(0.0, child_visits))
         children.append(_read(child, int(child_move), child_bonus, c_puct, depth - 1, left))
     children.sort(key=lambda child: (-child.visits, -child.prior, child.move))
-    return SeenNode(move, visits, _number(getattr(node, "_Q", 0)), _number(getattr(node, "_P", 0)), bonus, tuple(children))
+    return SeenNode(move, visits, _number_of(node, "_Q"), _number_of(node, "_P"), bonus, tuple(children))
 
 
-def _number(value: Any) -> float:
-    """Return a number that a solution may keep as an array of one element, or as None before the first visit."""
+def _number_of(node: Any, name: str, default: float = 0.0) -> float:
+    """Return a number of a node; 0 where there is none yet: None before the first visit, or a division by no visits.
+
+    A solution may keep the number as an array of one element.
+    """
+    try:
+        value = getattr(node, name, default)
+    except ArithmeticError:
+        return 0.0
     if value is None:
         return 0.0
     return float(value.item()) if hasattr(value, "item") else float(value)

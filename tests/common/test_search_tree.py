@@ -27,6 +27,15 @@ def test_a_value_that_is_none_before_the_first_visit_counts_as_0():
     assert (child.mean_value, child.score) == (0.0, pytest.approx(5.0))
 
 
+def test_a_value_that_divides_by_no_visits_counts_as_0():
+    class Node(types.SimpleNamespace):
+        _Q = property(lambda self: self.total / self._n_visits)
+
+    root = Node(_n_visits=1, total=0.5, _P=1.0, _children={0: Node(_n_visits=0, total=0.0, _P=1.0, _children={})})
+    tree = read_tree(types.SimpleNamespace(_root=root))
+    assert (tree.mean_value, tree.children[0].mean_value) == (0.5, 0.0)
+
+
 def test_the_principal_line_follows_the_most_visited_moves():
     root = node(9, children={0: node(2), 1: node(6, children={5: node(4, children={7: node(0)}), 3: node(1)})})
     assert read_tree(types.SimpleNamespace(_root=root), depth=5).principal_line() == [1, 5]
