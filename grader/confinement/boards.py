@@ -20,6 +20,7 @@ import numpy as np
 from grader.confinement.plain import number, whole
 
 LoadModule = Callable[[str], Any]
+ASKED = ("availables?", "game_end?", "has_a_winner?")  # in an earlier game, since a board may store what it has computed
 
 
 class GivenBoard:
@@ -107,6 +108,7 @@ def board_at(position: dict[str, Any], load: LoadModule) -> Any:
             board.init_board(start_player)
         for step in earlier:
             board = played(board, step)
+            watched(board, ASKED)
         if earlier:
             board.init_board(start_player)
     else:

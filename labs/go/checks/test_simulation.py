@@ -31,7 +31,8 @@ from labs.support.copies import changed_by
 from labs.support.searches import Searched, expect_right_move, expect_sound_search, judge_searches
 
 LINES, TREES, LAST_WORDS = 36, 5, 5
-DEEP = ("deep", "last", "recalled", "deep", "ko", "barred")  # families of the simulations in which two passes are judged
+# Families of the simulations in which two passes are judged.
+DEEP = ("deep", "last", "recalled", "ended", "deep", "ko", "barred", "passed")
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
 TAKEN_BACK, ENDED, AT_THE_LIMIT = "pairs of passes that are taken back", "pairs of passes that end the game", "depth limits"
 RULES = ("availables", "game_end", "get_current_player", "score?")

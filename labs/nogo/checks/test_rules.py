@@ -124,7 +124,7 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             tally.cut(f"{position.after(len(shown) - 1)}, it still lists moves.")
         ended.append(walk.position)
     for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", "get_current_player", "current_state?", "states"))
+        expect_new_game(worker, position, ("availables", *watch, "current_state?", "states", "last_move?"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
