@@ -235,6 +235,14 @@ def test_states_that_stay_empty_cost_one_check(tmp_path):
     assert set(failed) == {"rules.planes"} and "states must hold" in failed["rules.planes"], failed
 
 
+def test_actions_that_are_listed_after_the_end_cost_one_check(tmp_path):
+    old = "        if self.game_end()[0]:\n            return []\n"
+    assert GO.count(old) == 1
+    kept = old.replace("if self.game_end()[0]:", "if self.game_end()[0] and self._passes < 2:")
+    failed = graded(tmp_path, lab="go", board=GO.replace(old, kept))
+    assert {"rules.legal"} <= set(failed) <= {"rules.legal", "rules.refuses"}, failed
+
+
 STUB = 'raise NotImplementedError("{file}/board.py: Board.{method}: see handout section {section}")'
 NO_SIMULATION = {
     "it is not written yet": (

@@ -71,7 +71,7 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     """
     ruling.expected = "availables lists exactly the legal points and the pass, at every ply of random games."
     tally, families = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())}), cycle(LISTED)
-    watch = ("game_end?", "states")
+    watch = ("availables!", "game_end?", "states")
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), GAMES, tally, *watch):
         for ply in plies(walk):
             over = says_over(ply)
@@ -98,7 +98,7 @@ def test_captures(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
     """
     ruling.expected = "A stone takes the opposing chains without a liberty off the board, and no others; captures counts them."
     tally = Tally({LATE: LATE_MOVES, "captures": CAPTURES})
-    watch = ("states", "captures")
+    watch = ("states!", "captures")
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, *watch):
         counts = np.count_nonzero(case["stones"], axis=1)
         for ply in plies(walk):
