@@ -20,6 +20,7 @@ import numpy as np
 from grader.confinement.plain import number, whole
 
 LoadModule = Callable[[str], Any]
+ASKED = ("availables?", "game_end?", "has_a_winner?")  # in an earlier game, since a board may store what it has computed
 
 
 class GivenBoard:
@@ -107,6 +108,7 @@ def board_at(position: dict[str, Any], load: LoadModule) -> Any:
             board.init_board(start_player)
         for step in earlier:
             board = played(board, step)
+            watched(board, ASKED)
         if earlier:
             board.init_board(start_player)
     else:
@@ -142,21 +144,34 @@ def watched(board: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
 
     Args:
         names: a check adds `?` to the names that another check judges. Such a value is nan if the board cannot give it, so that
-            the mistake costs points only there.
+            the mistake costs points only there. It adds `!` to the names of attributes that it judges itself: a method or
+            text is then an error, and so is a list of other numbers than integers.
 
     Raises:
         ValueError: a value is not a number, a sequence or an array of numbers, or a dict from numbers to numbers.
     """
     found = {}
     for name in names:
-        key = name.removesuffix("?")
+        key = name.rstrip("?!")
         try:
+            if name.endswith("!"):
+                _expect_plain(getattr(board, key), key)
             found[key] = _numbers(board, key)
         except Exception:  # NotImplementedError as well
-            if key == name:
+            if not name.endswith("?"):
                 raise
             found[key] = np.array(np.nan)
     return found
+
+
+def _expect_plain(value: Any, name: str) -> None:
+    """Raise ValueError if an attribute is a method, or holds text or, in a list, anything but integers."""
+    if callable(value):
+        raise ValueError(f"{name} must be an attribute; it is a method")
+    entries, kinds = ([*value, *value.values()], "biuf") if isinstance(value, dict) else (value, "biu")
+    for entry in entries:
+        if np.asarray(entry).dtype.kind not in kinds:
+            raise ValueError(f"{name} must hold integers; it holds {str([entry])[1:-1][:50]}")
 
 
 def _numbers(board: Any, name: str) -> np.ndarray:
@@ -166,6 +181,9 @@ def _numbers(board: Any, name: str) -> np.ndarray:
         items = sorted((key, entry) for key, entry in value.items() if entry != 0) if isinstance(value, dict) else value
         return np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
     except (TypeError, ValueError) as error:
+        if isinstance(value, dict):
+            held = str(dict([next(iter(value.items()))]))[:100]
+            raise ValueError(f"{name} must be a dict from numbers to numbers; it holds {held}") from error
         raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error
 
 
@@ -206,7 +224,7 @@ def follow(
             except NotImplementedError:
                 raise
             except Exception as error:
-                fault = f"{type(error).__name__}: {error}"[:300]
+                fault = f"{type(error).__name__}: {error}".removesuffix(": ")[:300]
                 break
             seen.append(watched(expect_board(board, step), watch))
         found.append({"seen": seen, "fault": fault})

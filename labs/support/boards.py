@@ -135,10 +135,12 @@ def _call_of(step: Step) -> str:
 
 
 def listed_in(values: Values) -> list[int]:
-    """Return what a board lists as legal; raise StudentFault unless these are finite numbers."""
+    """Return what a board lists as legal; raise StudentFault unless these are integers."""
     moves = values["availables"].reshape(-1)
     if not np.isfinite(moves).all():
         raise StudentFault("availables holds something that is not a finite number.")
+    if (wrong := moves[moves != np.round(moves)]).size:
+        raise StudentFault(f"availables holds {wrong[0]:g}, which is not an integer.")
     return [int(move) for move in moves]
 
 
@@ -294,7 +296,8 @@ def expect_refusal(reply: Mapping[str, Any], place: str) -> None:
         place: where, and which move, as the beginning of a sentence.
     """
     if not reply["raised"]:
-        raise StudentFault(f"{place}; do_move plays it.")
+        does = "does nothing and raises no ValueError" if _alike(reply["before"], reply["after"]) else "plays it"
+        raise StudentFault(f"{place}; do_move {does}.")
     if reply["raised"] != "ValueError":
         raise StudentFault(f"{place}; do_move raised {reply['raised']} instead of ValueError.")
     if not _alike(reply["before"], reply["after"]):

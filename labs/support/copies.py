@@ -58,7 +58,7 @@ def judge_copies(
 
 def _expect_equal(place: str, shown: Mapping[str, Values], steps: int) -> None:
     if name := _difference(shown["original"], shown["copy"]):
-        raise StudentFault(f"{place}, the copy differs from its original in {name}. {SHARED}")
+        raise StudentFault(f"{place}, the copy differs from its original in {name}. {LACKING}")
     pairs = [(f"original after {number}", f"copy after {number}", number) for number in range(1, steps + 1)]
     for original, copy, number in [*pairs, ("alone", "fresh copy moved", 1)]:
         if name := _difference(shown[original], shown[copy]):

@@ -39,7 +39,7 @@ NO_PROBABILITY = 1e-9  # what rounding, or softmax(log(visits + 1e-10)) over the
 SAME_SHARES = 0.02  # how far probabilities may be from the shares of the visits
 SHOWN_MOVES = 8  # of a list of right moves in a message
 DRAWS = 4  # positions that may be drawn for each one that a check needs
-RULES = ("availables", "game_end", "get_current_player")
+RULES = ("availables!", "game_end", "get_current_player", "states!")
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,7 @@ def _mistake(worker: Worker, searched: Searched) -> str:
     """
     lines = [*_lines(searched.table), []]  # at the end, the first position again
     try:
-        replies = worker.call(
-            "follow", position=searched.place.to_json(), lines=lines, watch=[*RULES, "states"], on_copies=True
-        )
+        replies = worker.call("follow", position=searched.place.to_json(), lines=lines, watch=RULES, on_copies=True)
     except StudentFault as fault:
         return walked(worker, _game_before(searched.place)).stop or str(fault)
     for line, reply in zip(lines, replies, strict=True):
@@ -231,11 +229,13 @@ def _expect_probabilities(probs: np.ndarray | None, move: int, legal: Collection
         raise StudentFault(f"get_action returned {move}, which is not a legal action.")
 
 
-def expect_right_move(worker: Worker, ruling: Ruling, position: Searched, case: Case, *, n_playout: int, what: str) -> None:
+def expect_right_move(
+    worker: Worker, ruling: Ruling, position: Searched, case: Case, *, n_playout: int, what: tuple[str, str]
+) -> None:
     """Raise StudentFault unless the search plays one of the right moves of a case.
 
     Args:
-        what: what the right moves do, such as `wins at once`.
+        what: what one right move does, and what several do, such as `wins at once` and `win at once`.
     """
     reply, place = searched(worker, position, {"kind": "uniform"}, n_playout), position.place
     right = [int(move) for move in case["right"]]
@@ -243,7 +243,7 @@ def expect_right_move(worker: Worker, ruling: Ruling, position: Searched, case: 
         ruling.evidence.setdefault("searches", []).append({**place.to_json(), "right": right, "played": reply["move"]})
         names = ", ".join(place.name(move) for move in right[:SHOWN_MOVES])
         raise StudentFault(
-            f"{place.after(len(place.moves))}, {names} {what}; your search played {place.name(reply['move'])} "
+            f"{place.after(len(place.moves))}, {names} {what[len(right) > 1]}; your search played {place.name(reply['move'])} "
             f"after {n_playout} playouts. {_ending(worker, position, [right[0], reply['move']])} "
             f"If that is right, check who sees the result of a finished game."
         )

@@ -8,7 +8,7 @@ import pytest
 from grader.confinement.boards import copies, follow, refusals, watched
 from grader.confinement.worker import act
 from grader.errors import StudentFault
-from labs.support.boards import LabPosition, Tally, expect_refusal, stones_in, walked, walks
+from labs.support.boards import LabPosition, Tally, expect_refusal, listed_in, stones_in, walked, walks
 from labs.support.searches import _expect_probabilities
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
@@ -91,6 +91,43 @@ def test_what_another_check_judges_may_be_missing():
     assert all(np.isnan(values[name]) and values[name].shape == () for name in ("score", "captures"))
     with pytest.raises(NotImplementedError):
         watched(Unwritten(), ["score"])
+
+
+@pytest.mark.parametrize(
+    ("shown", "name", "says"),
+    [
+        ({"availables": lambda: [0]}, "availables!", "it is a method"),
+        ({"availables": ["0"]}, "availables!", "holds '0'"),
+        ({"availables": [1.0]}, "availables!", "holds 1.0"),
+        ({"states": {1: "2"}}, "states!", "holds '2'"),
+        ({"states": {(0, 1): 1}}, "states", r"a dict from numbers to numbers; it holds \{\(0, 1\): 1\}"),
+    ],
+)
+def test_the_check_that_judges_an_attribute_takes_no_method_and_no_text(shown, name, says):
+    with pytest.raises(ValueError, match=says):
+        watched(SimpleNamespace(**shown), [name])
+    right = SimpleNamespace(availables=np.array([]), states={np.int64(2): 1.0})
+    assert watched(right, ["availables!", "states!"])["states"].tolist() == [[2, 1]]
+
+
+def test_half_a_point_is_no_action():
+    with pytest.raises(StudentFault, match=r"availables holds 2.5, which is not an integer"):
+        listed_in({"availables": np.array([1.0, 2.5])})
+
+
+def test_a_refusal_without_an_exception_is_not_called_a_move():
+    same = {"availables": np.array([0.0])}
+    with pytest.raises(StudentFault, match="do_move does nothing and raises no ValueError"):
+        expect_refusal({"raised": "", "before": same, "after": same, "later": []}, "There")
+
+
+def test_an_exception_without_text_is_named_alone():
+    class Silent(Line):
+        def do_move(self, move):
+            raise MemoryError
+
+    (reply,) = follow(loading(Silent), POSITION, [[1]], ["availables"])
+    assert reply["fault"] == "MemoryError"
 
 
 class Copying(Line):

@@ -81,7 +81,7 @@ class Used:
     """A board that begins again with what `kept` says it keeps of an earlier game."""
 
     def __init__(self, kept=False):
-        self.kept, self.moves = kept, []
+        self.kept, self.moves, self.asked = kept, [], []
 
     def init_board(self, start_player=0):
         self.moves = self.moves[: self.kept]
@@ -89,11 +89,16 @@ class Used:
     def do_move(self, move):
         self.moves.append(move)
 
+    def game_end(self):
+        self.asked.append(len(self.moves))
+        return False, -1
+
 
 @pytest.mark.parametrize(("kept", "seen"), [(False, []), (True, [3])])
 def test_a_game_begins_on_a_board_that_has_played_an_earlier_one(kept, seen):
     position = {"board": "made.Used", "arguments": {"kept": kept}, "moves": [5], "earlier": [3, 4]}
-    assert board_at(position, lambda _: SimpleNamespace(Used=Used)).moves == [*seen, 5]
+    board = board_at(position, lambda _: SimpleNamespace(Used=Used))
+    assert board.moves == [*seen, 5] and board.asked == [1, 2], "after each earlier move, to fill what the board stores"
 
 
 def test_a_table_that_would_be_too_large_is_not_made():
@@ -171,6 +176,14 @@ def test_cases_hold_what_their_families_promise():
         begin = int(ko["begin"])
         assert (ko["why"][begin] == go_families.KO).any() and ko["moves"][begin] == ko["moves"][begin + 1] == ko["size"].prod()
         assert np.array_equal(ko["why"][begin], ko["why"][begin + 3]), "two passes are taken back, and the ko stands again"
+        arising = go_families.FAMILIES["new ko"](Random(number))
+        begin = int(arising["begin"])
+        has_ko = [(row == go_families.KO).any() for row in arising["why"][begin : begin + 5]]
+        assert has_ko == [False, False, True, False, True], "it arises in the simulation, and the two passes are taken back"
+        for name, ends in (("ended", True), ("passed", False)):
+            case = go_families.FAMILIES[name](Random(number))
+            begin, passes = int(case["begin"]), [case["size"].prod()] * 2
+            assert case["moves"][begin - 1 : begin + 1].tolist() == passes and case["ends"][begin + 2][0] == ends
         for name in ("recalled", "barred"):
             case = go_families.FAMILIES[name](Random(number))
             begin, passes = int(case["begin"]), [case["size"].prod()] * 2
@@ -220,6 +233,14 @@ def test_states_that_stay_empty_cost_one_check(tmp_path):
         board = board.replace(old, new)
     failed = graded(tmp_path, board=board)
     assert set(failed) == {"rules.planes"} and "states must hold" in failed["rules.planes"], failed
+
+
+def test_actions_that_are_listed_after_the_end_cost_one_check(tmp_path):
+    old = "        if self.game_end()[0]:\n            return []\n"
+    assert GO.count(old) == 1
+    kept = old.replace("if self.game_end()[0]:", "if self.game_end()[0] and self._passes < 2:")
+    failed = graded(tmp_path, lab="go", board=GO.replace(old, kept))
+    assert {"rules.legal"} <= set(failed) <= {"rules.legal", "rules.refuses"}, failed
 
 
 STUB = 'raise NotImplementedError("{file}/board.py: Board.{method}: see handout section {section}")'

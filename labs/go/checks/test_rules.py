@@ -55,7 +55,8 @@ DRAWN_EVERY = 8  # of the games whose ends are compared, every eighth is a draw
 LISTED = ("game", "game", "game", "repetition")  # families of the games in which lists of legal actions are compared
 REAL_GAMES = ("game", "repetition", "second")
 REFUSING = ((None, "game"), (OVER, "game"), (KO, "game"), (SUPERKO, "repetition"))  # what is illegal, and a family that has it
-COPIED = ("game", "shallow", "repetition", "second", "shallow", "deep")  # families of the lines on which boards are copied
+# Families of the lines on which boards are copied.
+COPIED = ("game", "shallow", "repetition", "second", "shallow", "deep", "new ko")
 # What a check must see of the games, if the student's board does not follow them to their ends.
 LATE_MOVES, SCORES, ENDS, CAPTURES = 20, 80, 6, 10
 ILLEGAL = {SUICIDE: ("suicides", 10), KO: ("kos", 2), SUPERKO: ("repetitions", 1)}  # illegal points of each kind
@@ -70,7 +71,7 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     """
     ruling.expected = "availables lists exactly the legal points and the pass, at every ply of random games."
     tally, families = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())}), cycle(LISTED)
-    watch = ("game_end?", "states")
+    watch = ("availables!", "game_end?", "states")
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), GAMES, tally, *watch):
         for ply in plies(walk):
             over = says_over(ply)
@@ -97,7 +98,7 @@ def test_captures(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
     """
     ruling.expected = "A stone takes the opposing chains without a liberty off the board, and no others; captures counts them."
     tally = Tally({LATE: LATE_MOVES, "captures": CAPTURES})
-    watch = ("states", "captures")
+    watch = ("states!", "captures")
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, *watch):
         counts = np.count_nonzero(case["stones"], axis=1)
         for ply in plies(walk):
@@ -195,15 +196,16 @@ def _can_simulate(worker: Worker, case: Case) -> bool:
 def _copied(lines: Iterator[tuple[Case, Walk]]) -> Iterator[tuple[Walk, np.ndarray, Sequence[int]]]:
     """Yield the lines with the plies at which a board is copied.
 
-    They lie in the simulation if there is one. If superko forbids a stone, they lie one ply before; otherwise, in half of the
-    lines, between two passes. There a copy soon shows what it does not know.
+    They lie in the simulation if there is one. If superko forbids a stone, they lie one ply before; otherwise where a ko
+    forbids one or, in half of the other lines, between two passes. There a copy soon shows what it does not know.
     """
     for number, (case, walk) in enumerate(lines):
         among = range(begin_of(case), walk.plies) or range(walk.plies)
         steps, superko = walk.position.moves, (case["why"] == SUPERKO).any(axis=1)
         repetitions = [ply for ply in among if superko[ply + 1]]
+        kos = [ply for ply in among if KO in case["why"][ply]]
         pairs = [ply for ply in among if ply and steps[ply - 1] == steps[ply] and is_pass(case, steps[ply])]
-        yield walk, case["why"] == LEGAL, repetitions or (pairs if number // len(COPIED) % 2 else []) or among
+        yield walk, case["why"] == LEGAL, repetitions or kos or (pairs if number // len(COPIED) % 2 else []) or among
 
 
 @pytest.mark.points("rules.refuses")

@@ -31,7 +31,8 @@ from labs.support.copies import changed_by
 from labs.support.searches import Searched, expect_right_move, expect_sound_search, judge_searches
 
 LINES, TREES, LAST_WORDS = 36, 5, 5
-DEEP = ("deep", "last", "recalled", "deep", "ko", "barred")  # families of the simulations in which two passes are judged
+# Families of the simulations in which two passes are judged.
+DEEP = ("deep", "last", "recalled", "ended", "deep", "ko", "barred", "passed")
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
 TAKEN_BACK, ENDED, AT_THE_LIMIT = "pairs of passes that are taken back", "pairs of passes that end the game", "depth limits"
 RULES = ("availables", "game_end", "get_current_player", "score?")
@@ -68,7 +69,7 @@ def _expect_lines(worker: Worker, ruling: Ruling, draw: Callable[[], Case], tall
         for ply in plies(walk):
             if ply.number > int(case["begin"]):
                 try:
-                    _expect_ply(case, walk, ply, tally)
+                    _expect_ply(worker, case, walk, ply, tally)
                 except StudentFault as fault:
                     if not _is_judged_elsewhere(worker, case, walk, ply, tally):
                         raise
@@ -109,18 +110,25 @@ def _shown_by(worker: Worker, case: Case, walk: Walk, call: Sequence[Any]) -> st
         return ""  # a method that raises is judged where it must return something
 
 
-def _expect_ply(case: Case, walk: Walk, ply: Ply, tally: Tally) -> None:
+def _expect_ply(worker: Worker, case: Case, walk: Walk, ply: Ply, tally: Tally) -> None:
     at_limit, paired = _is_at_limit(case, ply), _ends_in_two_passes(case, _played(case, ply))
     try:
         expect_end(_without_a_winner(ply), case, scored=not at_limit)
     except StudentFault as fault:
         raise StudentFault(f"{fault} {_reason(case, ply)}") from fault
-    if at_limit or TAKEN_BACK in tally.least:
+    if (at_limit or TAKEN_BACK in tally.least) and not (says_over(ply) and _lists_actions_after_the_end(worker, case)):
         expect_legal(walk.position, ply, case)
     if at_limit:
         tally.found[AT_THE_LIMIT] += 1
     elif paired:
         tally.found[ENDED if case["ends"][ply.number][0] else TAKEN_BACK] += 1
+
+
+def _lists_actions_after_the_end(worker: Worker, case: Case) -> bool:
+    """Return whether the board still lists actions when two passes have ended a real game, which rules.legal judges."""
+    start, passes = replace(start_of(case), moves=()).to_json(), [int(case["size"].prod())] * 2
+    (reply,) = worker.call("follow", position=start, lines=[passes], watch=["availables"])
+    return len(reply["seen"]) == 3 and reply["seen"][-1]["availables"].size > 0
 
 
 def _without_a_winner(ply: Ply) -> Ply:
@@ -226,17 +234,19 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
 def test_wins(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """The opponent has passed, no point is worth playing, and the side to move is ahead; also see `test_tree`."""
     ruling.expected = "The search passes when that wins at once."
-    _expect_last_words(worker, ruling, lambda: _drawn(cases, "win", rng), "wins at once")
+    _expect_last_words(worker, ruling, lambda: _drawn(cases, "win", rng), ("wins at once", "win at once"))
 
 
 @pytest.mark.points("search.losses")
 def test_losses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """The opponent has passed, no point is worth playing, and the side to move is behind; also see `test_tree`."""
     ruling.expected = "The search does not pass when that loses at once."
-    _expect_last_words(worker, ruling, lambda: _drawn(cases, "loss", rng), "does not lose at once")
+    _expect_last_words(worker, ruling, lambda: _drawn(cases, "loss", rng), ("does not lose at once", "do not lose at once"))
 
 
-def _expect_last_words(worker: Worker, ruling: Ruling, draw: Callable[[], tuple[LabPosition, Case]], what: str) -> None:
+def _expect_last_words(
+    worker: Worker, ruling: Ruling, draw: Callable[[], tuple[LabPosition, Case]], what: tuple[str, str]
+) -> None:
     def judge(position: Searched, case: Case) -> None:
         expect_right_move(worker, ruling, position, case, n_playout=PLAYOUTS, what=what)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
+from typing import Self
 
 import numpy as np
 
@@ -97,6 +98,13 @@ class _Story:
         self.moves.append(move)
         self._note()
 
+    def before(self, plies: int) -> Self:
+        """Return the same game after only this many actions."""
+        other = type(self)(self.size, self.komi, self.superko, self.start_player)
+        for move in self.moves[:plies]:
+            other.play(move)
+        return other
+
     def search(self, depth_limit: int) -> None:
         self.position, self._plain = self.position.for_search(depth_limit), self._plain.for_search(depth_limit)
         self._note()
@@ -167,6 +175,11 @@ def ko(rng: Random) -> Case:
     return _taken_back(rng, SIZES, superko=False, fits=lambda story: story.position.ko_point >= 0)
 
 
+def new_ko(rng: Random) -> Case:
+    """The same, but the simulation begins one action earlier, so that the ko arises in it."""
+    return _taken_back(rng, SIZES, superko=False, fits=lambda story: story.position.ko_point >= 0, actions_before=1)
+
+
 def recalled(rng: Random) -> Case:
     """The same, from where superko forbids a stone: `for_search` and the two passes keep the earlier arrangements."""
     return _taken_back(rng, REPEATING, superko=True, fits=lambda story: SUPERKO in story.why)
@@ -186,8 +199,19 @@ def _is_barred(story: _Story) -> bool:
     return not set(worth) & {*position.availables, *after.availables, position.ko_point}
 
 
-def _taken_back(rng: Random, sizes: tuple[tuple[int, int], ...], *, superko: bool, fits: Callable[[_Story], bool]) -> Case:
-    """Return a simulation from a position that fits: both players pass at once, and the passes are taken back."""
+def _taken_back(
+    rng: Random,
+    sizes: tuple[tuple[int, int], ...],
+    *,
+    superko: bool,
+    fits: Callable[[_Story], bool],
+    actions_before: int = 0,
+) -> Case:
+    """Return a simulation in which both players pass at once in a position that fits, and the passes are taken back.
+
+    Args:
+        actions_before: how many actions before that position the simulation begins.
+    """
     while True:
         story = _Story(rng.choice(sizes), rng.choice(KOMI), superko)
         wanted = rng.randrange(2 * story.size[0] * story.size[1])
@@ -195,18 +219,34 @@ def _taken_back(rng: Random, sizes: tuple[tuple[int, int], ...], *, superko: boo
             position = story.position
             has_passed = position.last_move == position.pass_action
             if len(story.moves) >= wanted and not has_passed and position.points_worth_playing() and fits(story):
-                return _simulated(rng, story, DEEP, passes=2)
+                begin = len(story.moves) - actions_before
+                actions = (*story.moves[begin:], position.pass_action, position.pass_action)
+                return _simulated(rng, story.before(begin), DEEP, actions)
             story.play(_chosen(rng, position, PASSES))
             if len(story.moves) > LONGEST * story.size[0] * story.size[1]:
                 break
 
 
-def _simulated(rng: Random, story: _Story, depth: int, passes: int = 0) -> Case:
-    """Return the case of a game that goes on as a simulation, at first with this many passes."""
-    begin, pass_action = len(story.moves), story.position.pass_action
+def after_a_pass(rng: Random, *, ends: bool) -> Case:
+    """A simulation that begins after a pass of the real game, with a second pass, which ends it or is taken back."""
+    while True:
+        story = _Story(rng.choice(SMALL), rng.choice(KOMI), rng.random() < 0.5)
+        wanted = rng.randrange(20)
+        while len(story.moves) < wanted and not story.position.game_end()[0]:
+            story.play(_chosen(rng, story.position, 0.0))
+        position = story.position
+        if position.last_move == position.pass_action or bool(position.points_worth_playing()) == ends:
+            continue
+        story.play(position.pass_action)
+        return _simulated(rng, story, DEEP, [position.pass_action])
+
+
+def _simulated(rng: Random, story: _Story, depth: int, actions: Sequence[int] = ()) -> Case:
+    """Return the case of a game that goes on as a simulation, at first with these actions."""
+    begin = len(story.moves)
     story.search(depth)
-    for _ in range(passes):
-        story.play(pass_action)
+    for action in actions:
+        story.play(action)
     while len(story.moves) < begin + 2 * story.size[0] * story.size[1] and not story.position.game_end()[0]:
         story.play(_chosen(rng, story.position, MANY_PASSES))
     return {**story.case(), "begin": np.array(begin), "depth": np.array(depth)}
@@ -254,8 +294,11 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "repetition": repetition,
     "deep": partial(simulation, shallow=False),
     "ko": ko,
+    "new ko": new_ko,
     "recalled": recalled,
     "barred": barred,
+    "ended": partial(after_a_pass, ends=True),
+    "passed": partial(after_a_pass, ends=False),
     "last": last,
     "shallow": partial(simulation, shallow=True),
     "win": partial(_last_word, ahead=True),

@@ -58,7 +58,7 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     plies = 0
     for _ in range(GAMES):
         case = cases.draw("game", rng)
-        position, seen, fault = followed(worker, ruling, case, "availables")
+        position, seen, fault = followed(worker, ruling, case, "availables!")
         for ply, values in enumerate(seen):
             _expect_legal(position, ply, listed_in(values), case["why"][ply])
         if fault:
@@ -124,7 +124,7 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             tally.cut(f"{position.after(len(shown) - 1)}, it still lists moves.")
         ended.append(walk.position)
     for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", "get_current_player", "current_state?", "states"))
+        expect_new_game(worker, position, ("availables", *watch, "current_state?", "states?", "last_move?"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
@@ -136,7 +136,8 @@ def _expect_end(place: str, name: str, got: np.ndarray, right: tuple[int, int]) 
         raise StudentFault(f"{place}, the game is over, since no legal move is left; {name} says that it goes on.")
     if winner != right[1]:
         who = f"player {right[1]} has won" if right[0] else "nobody has won yet"
-        raise StudentFault(f"{place}, {who}; {name} gives {winner}. A player who cannot move has lost.")
+        rule = "A player who cannot move has lost." if right[0] else "Until the game is over, the winner is -1."
+        raise StudentFault(f"{place}, {who}; {name} gives {winner}. {rule}")
 
 
 def _expect_consistent_end(place: str, name: str, got: np.ndarray, listed: list[int], other: int) -> None:
@@ -157,12 +158,12 @@ def test_planes(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
     list a legal move, which rules.legal judges.
     """
     ruling.expected = "current_state gives the four planes of section 2.3 at every ply."
-    tally, watch = Tally({LATE: LATE_MOVES}), ("current_state", "get_current_player", "states", "last_move")
+    tally, watch = Tally({LATE: LATE_MOVES}), ("current_state", "get_current_player", "states!", "last_move")
     for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply, values in enumerate(walk.seen):
             right, place = case["planes"][ply].astype(float), walk.position.after(ply)
             _expect_planes(place, shaped(values, "current_state", right.shape), right)
-            _expect_stones(place, values, right)
+            _expect_stones(place, values, right, 1 + (walk.position.start_player + ply) % 2)
             expect_last_move(values, walk.position, ply)
     ruling.seen = f"The same planes at every ply of {GAMES} games."
 
@@ -176,18 +177,24 @@ def _expect_planes(place: str, got: np.ndarray, right: np.ndarray) -> None:
     if np.array_equal(got[:, ::-1], right):
         raise StudentFault(f"{place}, the planes are upside down: row 0 of a plane is the top row of the board.")
     number = wrong[0]
+    differing = int((got[number] != right[number]).sum())
     raise StudentFault(
         f"{place}, plane {number} ({PLANES[number]}) is wrong: it sums to {got[number].sum():g}, ours to "
-        f"{right[number].sum():g}, and they differ at {int((got[number] != right[number]).sum())} points."
+        f"{right[number].sum():g}, and they differ at {differing} point{'s' * (differing > 1)}."
     )
 
 
-def _expect_stones(place: str, values: Values, planes: np.ndarray) -> None:
-    """Raise StudentFault unless `states` holds the stones of the planes; rules.end judges which player is to move."""
-    side, (own, other) = int(shaped(values, "get_current_player", ())), planes[:2, ::-1].reshape(2, -1)
-    right = {int(point): side if own[point] else 3 - side for point in np.flatnonzero(own + other)}
-    if stones_in(values) != right:
-        raise StudentFault(f"{place}, states must hold the {len(right)} stones on the board, as a dict point -> player.")
+def _expect_stones(place: str, values: Values, planes: np.ndarray, side: int) -> None:
+    """Raise StudentFault unless `states` holds the stones of the planes.
+
+    The player to move is `side`, or the one that the board names, which rules.end judges.
+    """
+    named, (own, other) = int(shaped(values, "get_current_player", ())), planes[:2, ::-1].reshape(2, -1)
+    points = np.flatnonzero(own + other).tolist()
+    if stones_in(values) not in [
+        {point: to_move if own[point] else 3 - to_move for point in points} for to_move in (side, named)
+    ]:
+        raise StudentFault(f"{place}, states must hold the {len(points)} stones on the board, as a dict point -> player.")
 
 
 @pytest.mark.points("rules.copy")
@@ -197,7 +204,7 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     Accepts: see `test_planes`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
-    watch = ["availables", "game_end?", "get_current_player", "current_state?", "states"]
+    watch = ["availables", "game_end?", "get_current_player", "current_state?", "states?"]
     lines = followed_games(worker, ruling, lambda: draw_game(cases, rng), COPIES, Tally({LATE: LATE_MOVES}))
     judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL, range(walk.plies)) for case, walk in lines), watch)
 
@@ -211,7 +218,7 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     Accepts: captures and suicides that the board itself lists, which rules.legal judges. Also see `test_planes`.
     """
     ruling.expected = "do_move raises ValueError for an illegal move and leaves the board as it was."
-    watch = ["availables", "get_current_player", "states", "last_move?", "current_state?"]
+    watch = ["availables", "get_current_player", "states?", "last_move?", "current_state?"]
     for case, walk in followed_games(worker, ruling, lambda: cases.draw("game", rng), REFUSED, Tally({LATE: LATE_MOVES})):
         plies = rng.randrange(walk.plies // 2, walk.plies + 1)
         why, listed, position = case["why"][plies], walk.listed(plies), walk.position

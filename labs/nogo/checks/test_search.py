@@ -39,7 +39,7 @@ def test_wins(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     ruling.expected = "The search plays a move that leaves the opponent none."
 
     def judge(position: Searched, case: Case) -> None:
-        expect_right_move(worker, ruling, position, case, n_playout=WIN_PLAYOUTS, what="wins at once")
+        expect_right_move(worker, ruling, position, case, n_playout=WIN_PLAYOUTS, what=("wins at once", "win at once"))
 
     ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, "win", rng), judge, WINS)
     ruling.seen = f"A winning move in each of {WINS} positions."
@@ -51,7 +51,9 @@ def test_losses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
     ruling.expected = "The search avoids the moves after which the opponent wins at once."
 
     def judge(position: Searched, case: Case) -> None:
-        expect_right_move(worker, ruling, position, case, n_playout=LOSS_PLAYOUTS, what="does not lose at once")
+        expect_right_move(
+            worker, ruling, position, case, n_playout=LOSS_PLAYOUTS, what=("does not lose at once", "do not lose at once")
+        )
 
     ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, "loss", rng), judge, LOSSES)
     ruling.seen = f"A safe move in each of {LOSSES} positions."
