@@ -77,7 +77,7 @@ class SearchEvaluator:
     __name__ = "policy_value_fn"  # as functions and methods have one
 
     def __call__(self, board: Any, *handles: Any, **_: Any) -> tuple[Any, Any]:
-        if not hasattr(board, "current_state"):
+        if not hasattr(board, "game_end"):
             raise TypeError(f"the policy function was called with {_what(board)}; expected a Board")
         self.finished += bool(board.game_end()[0])
         legal = sorted(board.availables) if self.ascending else list(board.availables)
