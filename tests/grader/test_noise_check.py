@@ -73,12 +73,16 @@ def test_noise_that_the_priors_do_not_show_is_read_from_the_visits(worker, assig
     assert (ruling.share, ruling.message) == (1.0, "") and "It was read from the visits" in ruling.seen
 
 
-def test_noise_that_the_priors_do_not_show_must_have_its_concentration_and_share_and_reach_kept_roots(worker, assignment):
-    flat = judged_with(worker, assignment, IN_THE_SELECTION, BESIDE_THE_PRIOR, (ALPHA, "DIRICHLET_ALPHA = 3.0"))
-    assert flat.share == assignment.shares["mcts_alphazero.noise"]["concentration"] and "flatter" in flat.message
+def test_noise_that_the_priors_do_not_show_must_have_its_share(worker, assignment):
     share = (IN_THE_SELECTION[0], IN_THE_SELECTION[1].replace("0.75", "0.9").replace("0.25", "0.1"))
     with pytest.raises(StudentFault, match=r"0\.(89|90|91) p and 0\.(09|10|11) times the noise"):
         judged_with(worker, assignment, share, BESIDE_THE_PRIOR)
+
+
+@pytest.mark.thorough("the share shows that noise is judged that was read from the visits")
+def test_noise_that_the_priors_do_not_show_must_have_its_concentration_and_reach_kept_roots(worker, assignment):
+    flat = judged_with(worker, assignment, IN_THE_SELECTION, BESIDE_THE_PRIOR, (ALPHA, "DIRICHLET_ALPHA = 3.0"))
+    assert flat.share == assignment.shares["mcts_alphazero.noise"]["concentration"] and "flatter" in flat.message
     once = ("            self._add_noise()\n", "            if not self._root._n_visits > 1: self._add_noise()\n")
     kept = judged_with(worker, assignment, IN_THE_SELECTION, BESIDE_THE_PRIOR, once)
     assert (
