@@ -32,7 +32,8 @@ from arena.engine.cores import available_cores
 from arena.engine.guardian import children
 from arena.match.records import machine
 from common.program_ends import Parser
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 from grader.pipeline.planning import REFERENCE, Left, class_seconds, expected_games, recorded_costs
 from grader.pipeline.results import RESULTS, read_results
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from arena.engine.cores import available_cores
 from common.files import write_whole
 from common.program_ends import Parser
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.pipeline.machine_speed import machine_speed
 from grader.pipeline.planning import RECORD, REFERENCE, REHEARSED, measured_costs
 from grader.pipeline.results import RESULTS, read_results

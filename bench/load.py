@@ -42,7 +42,8 @@ from arena.match.referee import play_game
 from arena.match.setup import GameTask
 from common.errors import UsageError
 from common.program_ends import Parser
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.instructor.replay import recorded_games

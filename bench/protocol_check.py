@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from arena.engine.engine_process import EngineSpec, Limits
 from common.program_ends import Parser
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.errors import StudentFault
 from grader.instructor.trust import KINDS, Sample, lay_out, load_samples

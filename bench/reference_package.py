@@ -8,7 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 

@@ -32,7 +32,8 @@ from recording import Record, add_record_option, earlier_record, merged, write_r
 from arena.match.records import machine
 from common.errors import UsageError
 from common.program_ends import Parser
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 from grader.judge.trusted.agents import searching_agent
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace

@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch
 
 from common.program_ends import Parser
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 

@@ -33,7 +33,7 @@ from recording import Record, add_record_option, earlier_record, merged, write_r
 from arena.match.records import machine
 from common.errors import UsageError
 from common.program_ends import Parser
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement import worker
 from grader.confinement.worker_client import fault_sentence
 from grader.errors import CouldNotGrade, StudentFault

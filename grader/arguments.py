@@ -27,7 +27,7 @@ def _at_least(least: int, text: str) -> int:
 
 
 def add_lab(command: Any) -> None:
-    """Add the option that names a lab in place of the main assignment; the value is for `grader.assignment.load_named`."""
+    """Add the option that names a lab in place of the main assignment; the value is for `grader.assignment_file.load_named`."""
     command.add_argument(
         "--lab", default="", metavar="NAME", help="a lab below labs/, such as nogo (default: the main assignment)"
     )

@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import chain, groupby, pairwise
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from common.scoring import FORMULAS
-
-if TYPE_CHECKING:
-    from grader.assignment import Assignment
+from grader.assignment import Assignment
 
 NAMED_PROFILES = {"quick": "grade", "check": "check", "trust": "trust"}
 """Profile -> the command that uses it unless another one is named."""

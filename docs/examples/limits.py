@@ -8,7 +8,7 @@ from typing import NamedTuple
 from arena.engine.engine_process import Limits
 from arena.engine.stopwatch import cpu_allowance
 from docs.examples.text import Language, chosen, table
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.judge.support.own_search import CALL_LIMIT_S
 from grader.pipeline import archive, engine_build, notebook_cells, run, submission
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from common.errors import UsageError
 from docs.examples.text import Language, chosen
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 from grader.instructor.trust import load_mutants
 
 FILE = Path(__file__).with_suffix(".toml")

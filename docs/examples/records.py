@@ -8,7 +8,8 @@ from typing import Any
 from arena.statistics.estimates import elo, wilson_95
 from common.errors import UsageError
 from docs.examples.text import Language, chosen, signed, table
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 
 RECORDS = ROOT / "bench" / "records"
 IDEAS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from grader.assignment import load_named
+from grader.assignment_file import load_named
 from grader.confinement import doctor
 from grader.confinement.sandbox import LEVELS
 from grader.screen import Screen

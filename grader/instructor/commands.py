@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.arguments import add_lab, at_least_one, seed
-from grader.assignment import load_named
+from grader.assignment_file import load_named
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust, warmup
 from grader.instructor.collecting import commands as collecting

@@ -18,7 +18,8 @@ from typing import Any
 
 from common.errors import UsageError
 from common.harmless_text import on_screen
-from grader.assignment import Assignment, load_assignment
+from grader.assignment import Assignment
+from grader.assignment_file import load_assignment
 from grader.instructor.gradebook_entries import (
     GradebookEntry,
     Student,

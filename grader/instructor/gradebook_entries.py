@@ -12,7 +12,8 @@ from pathlib import Path
 from common.csv_tables import listed, read_table
 from common.errors import UsageError
 from common.harmless_text import on_screen
-from grader.assignment import Assignment, lab_names, load_assignment
+from grader.assignment import Assignment
+from grader.assignment_file import lab_names, load_assignment
 from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Results, Verdict, read_results
 from grader.pipeline.run_folder import REFUSAL_FILE
 

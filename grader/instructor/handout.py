@@ -15,7 +15,8 @@ from itertools import groupby
 from pathlib import Path
 
 from common.errors import UsageError
-from grader.assignment import ROOT, Assignment, load_assignment
+from grader.assignment import ROOT, Assignment
+from grader.assignment_file import load_assignment
 from grader.instructor.notebook import COURSE, RubricItem, load_rubric, table_cell
 from grader.pipeline.workspace import framework_files
 

@@ -24,7 +24,7 @@ from traitlets import Bool, List, Unicode
 
 from common.errors import UsageError
 from common.harmless_text import csv_cell
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor.harmless_notebook import harmless_notebook
 from grader.instructor.notebook import cell_titles

@@ -17,7 +17,8 @@ from types import ModuleType
 from typing import Any
 
 from common.errors import UsageError
-from grader.assignment import ROOT, Assignment, load_assignment
+from grader.assignment import ROOT, Assignment
+from grader.assignment_file import load_assignment
 from grader.typed_toml import Mistake, converted, read_toml, require_known_keys, value_at
 
 COURSE = ROOT / "instructor" / "course"

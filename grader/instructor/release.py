@@ -24,7 +24,8 @@ from pathlib import Path, PurePosixPath
 from arena.engine.cores import available_cores
 from common.errors import UsageError
 from common.files import remove
-from grader.assignment import INSTRUCTOR, ROOT, Assignment, load_named, matches
+from grader.assignment import INSTRUCTOR, ROOT, Assignment, matches
+from grader.assignment_file import load_named
 from grader.instructor import handout
 from grader.instructor.bank import CASES
 from grader.instructor.stubs import BEGIN, END, RESEMBLING, make_stub

@@ -17,7 +17,8 @@ from arena.engine.cores import at_most_cores, available_cores
 from arena.match.match import Load
 from arena.match.referee import GameRecord
 from common.errors import UsageError
-from grader.assignment import Assignment, load_named
+from grader.assignment import Assignment
+from grader.assignment_file import load_named
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.instructor.gradebook_entries import refusal_of
 from grader.pipeline.engine_build import require_compiler

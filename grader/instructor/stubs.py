@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 from common.errors import UsageError
-from grader.assignment import ROOT, Assignment, load_assignment
+from grader.assignment import ROOT, Assignment
+from grader.assignment_file import load_assignment
 
 TREE = ROOT  # with the solutions; stubs are written below ROOT
 REFERENCE = ROOT / "instructor" / "reference"  # of the main assignment

@@ -29,7 +29,8 @@ from typing import Any
 from arena.statistics.estimates import wilson_95
 from common.errors import UsageError
 from common.files import write_whole
-from grader.assignment import ROOT, Assignment, Check, load_assignment, load_named
+from grader.assignment import ROOT, Assignment, Check
+from grader.assignment_file import load_assignment, load_named
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import grade
 from grader.pipeline.handed_out import checks_decided_by

@@ -9,7 +9,7 @@ from typing import Any
 from common.errors import UsageError
 from common.harmless_text import on_screen
 from grader.arguments import add_lab, at_least_one, seed
-from grader.assignment import load_named
+from grader.assignment_file import load_named
 from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline.class_grading import ClassOrder, grade_class
 from grader.pipeline.grading import require_strong

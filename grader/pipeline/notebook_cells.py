@@ -16,7 +16,7 @@ from typing import Any
 from common.errors import UsageError
 from common.harmless_text import on_screen
 from common.torch_libraries import torch_libraries_mib
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox, passing_folder
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault

@@ -33,7 +33,8 @@ from common.errors import UsageError
 from common.files import remove
 from common.locks import lock
 from common.processes import kill_group
-from grader.assignment import ROOT, Assignment, load_named
+from grader.assignment import ROOT, Assignment
+from grader.assignment_file import load_named
 from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import Ended, environment, run_checks_here, tell

@@ -14,7 +14,7 @@ from arena.view.page import script
 from common import pages
 from common.files import write_whole
 from common.scoring import format_points
-from grader.assignment import load_named
+from grader.assignment_file import load_named
 from grader.pipeline.gains import failures_first, missing_points, nearest_first, subtotals
 from grader.pipeline.pictures import pictures_of
 from grader.pipeline.results import Results

@@ -27,7 +27,8 @@ from pathlib import Path
 
 from common.files import write_whole
 from common.torch_libraries import torch_libraries_mib
-from grader.assignment import Assignment, Profile, load_named
+from grader.assignment import Assignment, Profile
+from grader.assignment_file import load_named
 from grader.confinement.sandbox import ProcessLimits, Sandbox, find_sandbox
 from grader.pipeline.order import Identity
 from grader.pipeline.results import COULD_NOT_GRADE, MALFORMED, RUN, SUBMISSION, VERDICTS, Verdict

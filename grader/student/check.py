@@ -14,7 +14,8 @@ from pathlib import Path
 
 from common.near_names import near_name
 from common.unwritten import REMINDER
-from grader.assignment import ROOT, Assignment, Check, load_assignment
+from grader.assignment import ROOT, Assignment, Check
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.confinement.worker_client import NOT_WRITTEN
 from grader.pipeline.gains import points_in_words

@@ -8,7 +8,8 @@ from typing import Any
 
 from common.program_starts import expect_packages
 from grader.arguments import add_lab
-from grader.assignment import LONG, ROOT, load_assignment, load_named
+from grader.assignment import LONG, ROOT
+from grader.assignment_file import load_assignment, load_named
 from grader.screen import Screen
 from grader.student import check, report_draft, submit, warmup
 from grader.student.surroundings import surroundings

@@ -25,7 +25,8 @@ from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import markdown_cell
 from common.scoring import format_points
-from grader.assignment import ROOT, Assignment, load_assignment
+from grader.assignment import ROOT, Assignment
+from grader.assignment_file import load_assignment
 from grader.pipeline.listeners import Announce
 from grader.pipeline.results import read_results
 from grader.student.check import OUT as CHECKED

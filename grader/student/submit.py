@@ -13,7 +13,8 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.harmless_text import on_screen
-from grader.assignment import ROOT, Assignment, load_assignment
+from grader.assignment import ROOT, Assignment
+from grader.assignment_file import load_assignment
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline.archive import write_archive
 from grader.pipeline.engine_build import engine_sources

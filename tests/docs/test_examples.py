@@ -13,7 +13,7 @@ from arena.statistics.estimates import wilson_95
 from common.errors import UsageError
 from docs import generate
 from docs.examples import alphabeta, limits, loss, pitfalls, rollout_by_hand
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.instructor.trust import load_mutants
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from grader.assignment import lab_names, load_assignment, load_named
+from grader.assignment_file import lab_names, load_assignment, load_named
 from grader.instructor.collecting.keeping import MAX_ATTEMPT_BYTES
 from grader.instructor.marking.schemes import load_scheme
 from grader.instructor.notebook import COURSE, load_rubric

@@ -8,7 +8,7 @@ import pytest
 
 from docs import generate
 from docs.examples.worked_search import nodes_after, puct
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import load_assignment, load_named
+from grader.assignment_file import load_assignment, load_named
 
 ROOT = Path(__file__).resolve().parents[2]
 PATTERNS = ("*.md", "docs/*.md", "model/*.md", "labs/*/*.md")

@@ -17,7 +17,7 @@ from odd_workers import worker  # noqa: F401  fixture
 from packing import pack, read, refusal  # noqa: F401  fixtures
 
 from grader.__main__ import main
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import release
 from grader.pipeline import grading

@@ -20,7 +20,8 @@ from packing import tar_entry, write_packed
 
 from common.errors import UsageError
 from common.harmless_text import on_screen
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 from grader.pipeline.archive import MAX_ENTRIES
 from grader.pipeline.submission import absent_parts, read_submission
 from grader.pipeline.summary import GRADED, REFUSED, UNSURE

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.instructor.returning.anonymous import GAP, LONGEST_EXAMPLE, Anonymiser, pattern_of
 
 ANONYMISER = Anonymiser(load_assignment(), ["s4711", "Grace", "Black", "Ng", "20240815", "team_xylophone"])

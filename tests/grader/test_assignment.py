@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
-from grader.assignment import ROOT, load_assignment, load_named, matches
+from grader.assignment import ROOT, matches
+from grader.assignment_file import load_assignment, load_named
 
 TEXT = (ROOT / "assignment.toml").read_text(encoding="utf-8")
 

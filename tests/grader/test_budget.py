@@ -16,7 +16,7 @@ from waiting import PATIENCE_S, eventually
 
 from arena.engine.process import Descendants
 from arena.engine.withheld import Core, has_run_delays
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline import grading
 from grader.pipeline.budget import LONGEST_STEP_S, Budget, Spending, minutes

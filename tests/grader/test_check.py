@@ -13,7 +13,7 @@ from course_tools import make_results
 
 from common.errors import UsageError
 from grader.__main__ import main
-from grader.assignment import load_assignment, load_named
+from grader.assignment_file import load_assignment, load_named
 from grader.instructor import trust
 from grader.pipeline.results import Verdict
 from grader.student.check import choose_checks, next_step, version_advice, what_to_do_first

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.instructor import trust
 from grader.instructor.release import collect_kit, find_leaks, likest_secret, read_secrets
 from grader.pipeline.handed_out import MOST_INCLUDED, find_resemblances

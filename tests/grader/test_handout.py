@@ -11,7 +11,7 @@ from arena.rules import Position
 from arena.statistics.estimates import GameResult
 from common.errors import UsageError
 from grader.__main__ import main
-from grader.assignment import load_assignment, load_named
+from grader.assignment_file import load_assignment, load_named
 from grader.instructor import handout
 from grader.instructor.notebook import load_rubric
 from Minimax import evaluate, judge, ladder

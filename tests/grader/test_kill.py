@@ -19,7 +19,7 @@ import pytest
 from outcomes import outcomes
 
 from common.errors import UsageError
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]

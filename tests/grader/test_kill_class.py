@@ -118,7 +118,7 @@ def test_a_class_killed_again_and_again_grades_nothing_twice_and_loses_nothing(t
 
 
 def submission_digests(paths):
-    from grader.assignment import load_assignment
+    from grader.assignment_file import load_assignment
     from grader.pipeline.submission import read_submission
 
     assignment = load_assignment()

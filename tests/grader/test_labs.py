@@ -8,7 +8,8 @@ import pytest
 
 from common.errors import UsageError
 from grader.__main__ import main
-from grader.assignment import LABS, ROOT, lab_names, load_assignment, load_named
+from grader.assignment import LABS, ROOT
+from grader.assignment_file import lab_names, load_assignment, load_named
 from grader.instructor.release import collect_kit, find_leaks, read_secrets
 from grader.instructor.stubs import generate
 from grader.pipeline.engine_build import require_compiler

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.errors import StudentFault
 from grader.judge.checks import test_own_training as own
 from grader.judge.support.ruling import Ruling

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from tqdm import tqdm
 
-from grader.assignment import lab_names, load_assignment, load_named, matches
+from grader.assignment import matches
+from grader.assignment_file import lab_names, load_assignment, load_named
 from grader.errors import CouldNotGrade
 from grader.instructor import release
 from grader.instructor.bank import FAMILIES, make_bank

@@ -13,7 +13,7 @@ import pytest
 from course_tools import resealed
 
 from common.errors import UsageError
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import replay
 from grader.instructor.gradebook_entries import read_entry

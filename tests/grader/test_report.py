@@ -13,7 +13,7 @@ from course_tools import make_results
 from game_records import game_record
 
 from arena.rules import Termination
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.errors import StudentFault
 from grader.judge.conftest import _decide
 from grader.judge.support import searches

@@ -16,7 +16,8 @@ from arena.match.setup import MatchSetup
 from arena.rules import Termination
 from common.harmless_text import markdown_cell
 from grader.__main__ import main
-from grader.assignment import ROOT, load_named
+from grader.assignment import ROOT
+from grader.assignment_file import load_named
 from grader.pipeline.results import FAILED, read_results
 from grader.student import commands, report_draft
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from common.errors import UsageError
 from grader.__main__ import main
-from grader.assignment import ROOT, load_assignment, load_named
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment, load_named
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import LateRule, Rounding, load_scheme
 from grader.instructor.marking.standing import Standing

@@ -13,7 +13,7 @@ import pytest
 from packing import write_packed
 
 from grader.__main__ import main
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.instructor import trust
 from grader.instructor.similarity import comparison, pages, study
 from grader.instructor.similarity.comparison import LEAST, Passage, Prints, TooLong, fingerprint_handed_out, passages

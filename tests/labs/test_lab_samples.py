@@ -13,7 +13,8 @@ from dataclasses import replace
 import pytest
 
 from grader.__main__ import main
-from grader.assignment import ROOT, lab_names, load_named
+from grader.assignment import ROOT
+from grader.assignment_file import lab_names, load_named
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import release, trust
 from grader.instructor.release import likest_secret, read_secrets

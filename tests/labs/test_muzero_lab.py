@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from grader.assignment import ROOT, load_named
+from grader.assignment import ROOT
+from grader.assignment_file import load_named
 from grader.confinement.boards import follow
 from grader.errors import StudentFault
 from grader.instructor import trust

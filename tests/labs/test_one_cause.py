@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grader.assignment import ROOT, load_named
+from grader.assignment import ROOT
+from grader.assignment_file import load_named
 from grader.confinement.boards import GivenBoard, board_at
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import trust

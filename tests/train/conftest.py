@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from Board.game_board import Board
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 

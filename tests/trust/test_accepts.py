@@ -7,7 +7,8 @@ from functools import cache
 
 import pytest
 
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT
+from grader.assignment_file import load_assignment
 from grader.instructor import trust
 
 READING = re.compile(r"(?P<reading>.+) \((?P<variants>[a-z0-9, -]+)\)\.?")

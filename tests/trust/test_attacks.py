@@ -34,7 +34,7 @@ from waiting import eventually
 
 from arena.view.page import script
 from common import weights as weights_files
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import LEVELS, WITH_NAMESPACES, find_sandbox
 from grader.judge.support import drawn_weights
 from grader.judge.trusted import network as trusted_network

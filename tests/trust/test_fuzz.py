@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from common.errors import UsageError
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.plain import decode, encode
 from grader.confinement.replies import ARRAY, FAULT, REPLIES, TREE, Either, ListOf, MapOf, Plain, Record, Row
 from grader.confinement.sandbox import ProcessLimits, find_sandbox

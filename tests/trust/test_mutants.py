@@ -10,7 +10,7 @@ import pytest
 
 from common.errors import UsageError
 from grader.__main__ import main
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import trust
 from grader.pipeline.results import Verdict

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from grader.assignment import Assignment, load_named
+from grader.assignment import Assignment
+from grader.assignment_file import load_named
 from grader.instructor.collecting.notebooks import WARMUP, expected_notebooks, read_notebooks
 from grader.pipeline.submission import absent_parts, read_submission
 

@@ -13,7 +13,8 @@ from common.files import write_whole
 from common.harmless_text import on_screen
 from common.locks import held_folder
 from common.near_names import same_but_written_otherwise
-from grader.assignment import Assignment, load_named
+from grader.assignment import Assignment
+from grader.assignment_file import load_named
 from grader.instructor.gradebook_entries import (
     GradebookEntry,
     Student,

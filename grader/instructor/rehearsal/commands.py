@@ -12,7 +12,7 @@ from typing import Any
 
 from common.errors import UsageError
 from grader.arguments import at_least_one, seed
-from grader.assignment import load_assignment
+from grader.assignment_file import load_assignment
 from grader.instructor.collecting.collect import TABLE
 from grader.instructor.collecting.keeping import SUBMISSIONS
 from grader.instructor.course import COURSE

@@ -24,7 +24,8 @@ from typing import Any
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
-from grader.assignment import Assignment, Check, load_named
+from grader.assignment import Assignment, Check
+from grader.assignment_file import load_named
 from grader.confinement.sandbox import find_sandbox
 from grader.errors import CouldNotGrade
 from grader.pipeline.grading import absent_verdicts, grade_submission, require_strong

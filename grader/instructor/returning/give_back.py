@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.errors import UsageError
-from grader.assignment import Assignment, load_named
+from grader.assignment import Assignment
+from grader.assignment_file import load_named
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor.collecting.record import Record, read_record, require_lab
 from grader.instructor.gradebook_entries import on_dropped

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.files import write_whole
-from grader.assignment import ROOT, Assignment, load_named
+from grader.assignment import ROOT, Assignment
+from grader.assignment_file import load_named
 from grader.confinement.sandbox import LEVELS
 from grader.instructor.returning.autograde import CONFIG, Settings
 from grader.instructor.returning.folders import FIXED_TIME

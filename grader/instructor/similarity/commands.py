@@ -9,7 +9,7 @@ from typing import Any
 from common.errors import UsageError
 from common.files import require_outside
 from grader.arguments import add_lab, at_least_one
-from grader.assignment import load_named
+from grader.assignment_file import load_named
 from grader.instructor.similarity.comparison import library
 from grader.instructor.similarity.pages import INDEX, TABLE, require_place, write_jplag, write_pages
 from grader.instructor.similarity.study import compare_all
