@@ -162,7 +162,10 @@ def _record(ray: Any, reference: Any, task: GameTask) -> GameRecord:
 
 
 def _cancel(ray: Any, references: Sequence[Any]) -> None:
-    """End the games in progress; on return their engines are gone."""
+    """End the games in progress.
+
+    On return their engines are gone, unless a worker took longer than END_S seconds: it is killed, and its guardian ends them.
+    """
     with contextlib.suppress(ray.exceptions.RayError):
         for reference in references:
             ray.cancel(reference)
