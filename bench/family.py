@@ -66,6 +66,7 @@ SHORT_MATCHES = ["--rating-games", "2", "--mcts-playouts", "2", "--match-playout
 TRAINED = {
     "tictactoe": ["--playouts", "25", "--first-n-moves", "9", "--games", "640", "--check-every", "128"],
     "5x5x4": ["--playouts", "32", "--first-n-moves", "8", "--games", "2048", "--check-every", "512", "--no-gate"],
+    "6x6x4": ["--playouts", "32", "--first-n-moves", "8", "--games", "2048", "--check-every", "512", "--no-gate"],
     "nogo_5": ["--playouts", "32", "--games", "1536", "--check-every", "512", "--no-gate"],
 }
 TICTACTOE = GomokuRules(3, 3, 3)

@@ -121,6 +121,16 @@ def test_the_small_number_in_the_divisor_of_the_scaling_may_be_ten_times_too_lar
         assert np.allclose((latents - low) / (width + 1e-4), (latents - low) / width, atol=NEAR)
 
 
+@pytest.mark.parametrize(
+    ("family", "slip"),
+    [("one q", "scales_one"), ("bounds from 0", "bounds_begin_empty"), ("bounds with the root", "bounds_of_actions")],
+)
+def test_a_slip_that_few_searches_show_is_seen_in_each_search_drawn_for_it(family, slip):
+    for seed in range(8):
+        case = FAMILIES[family](Random(seed))
+        assert not (case[f"slip {slip}"] == case["visits"]).all(axis=1).any()
+
+
 def test_c_puct_may_grow_with_the_visits_even_where_that_changes_them(sample, monkeypatch):
     sample("growing-c-puct")
     monkeypatch.setattr(importlib.import_module("MuZero.search"), "PB_C_BASE", 20)

@@ -15,7 +15,8 @@ from labs.muzero.checks.calls import close, expect_numbers, model_in, part_of, p
 from labs.support.boards import Values
 from labs.support.cases import Case, Cases
 
-SEARCHES, ROOTS = 12, 4
+SEARCHES = 8 * ["searching"] + 2 * ["one q", "bounds from 0", "bounds with the root"]
+ROOTS = 4
 SLIPS = {
     "turns": "Results keep their sign from move to move; what is good for one player is bad for the other.",
     "rewards": "The rewards of the moves are left out of the results.",
@@ -29,6 +30,8 @@ SLIPS = {
     "own_view": "The selection sees q for the other player; it is for the player who is to move at the state.",
     "shares_out": "The priors of the root's legal moves do not add up to 1.",
     "begins_at_0": "An action that has not been taken yet has the scaled q 1/2; it is 0.",
+    "bounds_begin_empty": "q_min or q_max begins at 0; the first q must become both.",
+    "bounds_of_actions": "q_min and q_max include the network's value of the root; they cover the q of actions only.",
 }
 
 
@@ -48,7 +51,7 @@ def test_visits(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
         The tree is made of nodes, or of arrays; visits are an array, a tensor or a list (tree-as-arrays, searched-in-lockstep)
     """
     ruling.expected = "The visits of the root's actions are those of PUCT with scaled q, and the move is a most visited one."
-    drawn = [cases.draw("searching", rng) for _ in range(SEARCHES)]
+    drawn = [cases.draw(family, rng) for family in SEARCHES]
     results = []
     for case in drawn:
         values = searched(worker, case, ("visits", "move"))
@@ -59,7 +62,7 @@ def test_visits(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
     right = [any(np.array_equal(got, each) for each in case["visits"]) for got, case in zip(results, drawn, strict=True)]
     if not all(right):
         _explain(results, drawn, right)
-    ruling.seen = f"The same visits in {SEARCHES} searches."
+    ruling.seen = f"The same visits in {len(SEARCHES)} searches."
 
 
 def _explain(results: list[np.ndarray], drawn: list[Case], right: list[bool]) -> None:
@@ -88,8 +91,8 @@ def test_value(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
         The value is a number, or a tensor with or without dimensions (reference, tree-as-arrays, one-entry-tensors)
     """
     ruling.expected = "The root's value is the mean result of all simulations for the side to move."
-    for _ in range(SEARCHES):
-        case = cases.draw("searching", rng)
+    for family in SEARCHES:
+        case = cases.draw(family, rng)
         values = searched(worker, case, ("visits", "value"))
         visits = expect_numbers(values, "visits", case["visits"].shape[1:], "SearchResult.visits")
         got = expect_numbers(values, "value", (), "SearchResult.value")
@@ -101,7 +104,7 @@ def test_value(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
             raise StudentFault(
                 f"The mean result of all simulations for the side to move is {fitting[0]:.4f}; got {got:.4f}.{turned}"
             )
-    ruling.seen = f"The same values in {SEARCHES} searches."
+    ruling.seen = f"The same values in {len(SEARCHES)} searches."
 
 
 @pytest.mark.points("search.board")

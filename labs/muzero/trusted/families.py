@@ -9,7 +9,7 @@ import numpy as np
 
 from labs.muzero.trusted.loss import steps_and_gradients
 from labs.muzero.trusted.model import DrawnModel, OwnModel, Sizes, draw_sizes, draw_weights, number_of_weights, weights_of
-from labs.muzero.trusted.search import RIGHT, SLIPS, OwnSearch, Reading
+from labs.muzero.trusted.search import RIGHT, SLIPS, Outcome, OwnSearch, Reading
 from labs.support.cases import Case, bank_of
 
 LEAST_LEAD = 1e-4  # by which each selection of a drawn search is decided, far above what rounding can change
@@ -132,24 +132,31 @@ def losing(rng: Random) -> Case:
     }
 
 
-def searching(rng: Random) -> Case:
-    """A root with its visits by each right reading, and by each slip; every selection is decided clearly."""
+def searching(rng: Random, rare: str = "") -> Case:
+    """A root with its visits by each right reading, and by each slip; every selection is decided clearly.
+
+    Args:
+        rare: a slip that must change the visits of this search. Few searches show it, and short ones more often than long ones.
+    """
     while True:
         sizes, model, arrays = _drawn(rng)
         planes = _planes(sizes, 1, numbers_from(rng))[0]
         legal = sorted(rng.sample(range(sizes.actions), rng.randrange(2, sizes.actions)))
-        simulations, c_puct = rng.randrange(12, 40), rng.choice(C_PUCT)
+        simulations, c_puct = rng.randrange(3, 10) if rare else rng.randrange(12, 40), rng.choice(C_PUCT)
 
-        def outcome(reading: Reading) -> tuple[np.ndarray, float, float]:
+        def outcome(reading: Reading) -> Outcome:
             return OwnSearch(model, planes, legal, c_puct, reading).run(simulations)  # noqa: B023
 
+        if rare and np.array_equal(outcome(SLIPS[rare]).visits, outcome(RIGHT[0]).visits):
+            continue
         right = [outcome(reading) for reading in RIGHT]
-        if min(lead for _, _, lead in right) < LEAST_LEAD:
+        if min(each.lead for each in right) < LEAST_LEAD:
             continue
         told = {"planes": planes, "legal": np.array(legal), "simulations": np.array(simulations), "c_puct": np.array(c_puct)}
-        visits, values = np.stack([each[0] for each in right]), np.array([each[1] for each in right])
-        slips = {f"slip {name}": outcome(reading)[0] for name, reading in SLIPS.items()}
-        return {**arrays, **told, "visits": visits, "values": values, **slips}
+        visits, values = np.stack([each.visits for each in right]), np.array([each.value for each in right])
+        slips = {f"slip {name}": outcome(reading).visits for name, reading in SLIPS.items()}
+        if not rare or not (slips[f"slip {rare}"] == visits).all(axis=1).any():
+            return {**arrays, **told, "visits": visits, "values": values, **slips}
 
 
 def reanalysing(rng: Random) -> Case:
@@ -188,6 +195,9 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "new values": lambda rng: targets(rng, beyond=True, reanalysed=True),
     "losing": losing,
     "searching": searching,
+    "one q": lambda rng: searching(rng, "scales_one"),
+    "bounds from 0": lambda rng: searching(rng, "bounds_begin_empty"),
+    "bounds with the root": lambda rng: searching(rng, "bounds_of_actions"),
     "reanalysing": reanalysing,
 }
 

@@ -37,6 +37,8 @@ class Reading:
         own_view: q is seen by the player who acts, and not by the player who is next.
         shares_out: the priors of the root's legal moves add up to 1.
         begins_at_0: an action that has not been taken has a scaled q of 0, and not of 1/2.
+        bounds_begin_empty: the first q is both q_min and q_max, instead of being compared with a bound that begins at 0.
+        bounds_of_actions: q_min and q_max are those of actions alone, and do not include the network's value of the root.
     """
 
     current_bounds: bool = False
@@ -53,6 +55,8 @@ class Reading:
     own_view: bool = True
     shares_out: bool = True
     begins_at_0: bool = True
+    bounds_begin_empty: bool = True
+    bounds_of_actions: bool = True
 
 
 RIGHT = tuple(Reading(current_bounds=now, grows=grows) for grows in (False, True) for now in (False, True))
@@ -69,6 +73,8 @@ SLIPS = {
     "own_view": Reading(own_view=False),
     "shares_out": Reading(shares_out=False),
     "begins_at_0": Reading(begins_at_0=False),
+    "bounds_begin_empty": Reading(bounds_begin_empty=False),
+    "bounds_of_actions": Reading(bounds_of_actions=False),
 }
 
 
@@ -107,10 +113,12 @@ class OwnSearch:
 
     def __init__(self, model: DrawnModel, planes: np.ndarray, legal: list[int], c_puct: float, reading: Reading) -> None:
         self._model, self._legal, self._c_puct, self._reading = model, legal, c_puct, reading
-        self._seen = [np.inf, -np.inf]
         self._edges: list[_Edge] = []
         self._lead = np.inf
-        self._root, _ = self._place(model.represent(planes[None]), legal if reading.masks_root else None, reading.shares_out)
+        allowed = legal if reading.masks_root else None
+        self._root, value = self._place(model.represent(planes[None]), allowed, reading.shares_out)
+        begin = [0.0] * (not reading.bounds_begin_empty) + [value] * (not reading.bounds_of_actions)
+        self._seen = [min(begin, default=np.inf), max(begin, default=-np.inf)]
 
     def run(self, simulations: int) -> Outcome:
         """Run all simulations."""
