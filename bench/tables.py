@@ -105,6 +105,8 @@ TABLES = {
     "family-lines": of_record(family_lines, "family"),
     "family-methods-5x5x4": of_record(partial(family_methods, board="5x5x4"), "family"),
     "family-matches-5x5x4": of_record(partial(family_matches, board="5x5x4"), "family"),
+    "family-methods-6x6x4": of_record(partial(family_methods, board="6x6x4"), "family"),
+    "family-matches-6x6x4": of_record(partial(family_matches, board="6x6x4"), "family"),
     "family-methods-nogo-5x5": of_record(partial(family_methods, board="nogo 5x5"), "family"),
     "family-matches-nogo-5x5": of_record(partial(family_matches, board="nogo 5x5"), "family"),
     "training-ablation": of_record(training_ablation, "training_ablation", unless_recorded="Not measured yet."),
