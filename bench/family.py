@@ -140,7 +140,7 @@ def _train_one(options: argparse.Namespace, search: str, seed: int, folder: Path
     if not _is_finished(folder):
         spent, path = time.process_time(), folder / "cpu_s.json"
         before = read_json(path)["cpu_s"] if path.exists() else 0.0
-        code = long_run.main([*call, "--run", str(folder), "--workers", "0"])
+        code = long_run.main([*call, "--run", str(folder), "--workers", "0"], "the same command continues")
         if code not in (0, INTERRUPTED):
             raise UsageError(f"expected a run in {folder}; training ended with exit code {code}")
         write_whole(path, json.dumps({"cpu_s": round(before + time.process_time() - spent, 1)}) + "\n")

@@ -90,7 +90,7 @@ def train(words: list[str], folder: Path) -> Record | None:
         if evaluation := last_evaluation(folder):
             return evaluation
         words = ["--resume"]
-    code = long_run.main([*words, "--run", str(folder), "--workers", "0"])
+    code = long_run.main([*words, "--run", str(folder), "--workers", "0"], "the same command continues")
     if code == INTERRUPTED:
         return None
     if code:

@@ -21,7 +21,7 @@ from grader.judge.support.ruling import Ruling
 from labs.muzero.checks.calls import model_in
 from labs.muzero.checks.test_model import NEAR
 from labs.muzero.given import probe
-from labs.muzero.given.games import AskedTooMuchError, Batch, Game, Loss, Root
+from labs.muzero.given.games import AskedTooMuchError, Batch, Game, Loss, Root, SearchResult
 from labs.muzero.trusted import search as trusted_search
 from labs.muzero.trusted.families import FAMILIES
 from labs.support.cases import DrawnCases
@@ -92,6 +92,27 @@ def test_a_check_names_the_mistake_of_a_sample(name, sample):
 def test_a_number_may_be_a_tensor_with_one_entry(check_id, sample):
     sample("one-entry-tensors")
     run_check(check_id)
+
+
+@pytest.mark.parametrize("name", ["bounds-with-the-root", "single-q-not-scaled", "root-mask-kept-below", "illegal-priors-lost"])
+def test_a_slip_in_the_selection_costs_neither_the_value_nor_the_reanalysis(name, sample):
+    sample(name)
+    run_check("search.value")
+    run_check("reanalysis.fresh")
+
+
+def test_a_reanalysis_by_a_search_with_too_many_visits_is_not_judged(sample, monkeypatch):
+    sample("growing-c-puct")
+    module = importlib.import_module("MuZero.search")
+    search = module.search
+
+    def more(*arguments):
+        result = search(*arguments)
+        return SearchResult(result.visits + 1, result.value, result.move)
+
+    monkeypatch.setattr(module, "search", more)
+    with pytest.raises(StudentFault, match=r"fix search\.visits first"):
+        run_check("reanalysis.fresh")
 
 
 @pytest.mark.parametrize("number", [0.5, np.float32(0.5), np.array([[0.5]]), torch.tensor([0.5]), torch.tensor(0.5)])

@@ -23,6 +23,7 @@ from training.muzero.muzero_settings import MuZeroConfig
 from training.search.puct import PuctSettings
 from training.search.rollouts import RandomRollouts
 from training.searched_lines import play_searched_lines
+from training.selfplay.learner import Learner
 
 
 def call(*arguments):
@@ -87,6 +88,17 @@ def test_runs_are_judged_and_play_and_nothing_is_measured_twice(alphazero, muzer
     assert call(*lines) == 0 and call(*matches) == 0
     assert capsys.readouterr().out.count("(recorded before)") == 12
     assert record.read_bytes() == before
+
+
+def test_an_interrupted_training_is_told_that_the_same_command_continues_it(reference, monkeypatch, tmp_path, capsys):
+    reference("policy_value_net_torch")
+
+    def interrupt(self, crew):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Learner, "go", interrupt)
+    assert call("train", tmp_path, "--searches", "puct", "--seeds", 3, "--games", 500) == 130
+    assert "Interrupted after 0 games and 0 steps; the same command continues." in capsys.readouterr().err
 
 
 def test_the_networks_of_a_run_become_its_curve(alphazero, tmp_path, monkeypatch):

@@ -166,8 +166,8 @@ def served(options: argparse.Namespace, config: RunConfig) -> bool:
     return options.workers > 1 and torch.cuda.is_available() and config.backend != "openvino"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Parse the command line and run."""
+def main(arguments: list[str] | None = None, advice: str = "continue with --resume") -> int:
+    """Parse the command line and run; `advice` is what an interrupted run tells its user."""
     parser = Parser(prog="training.selfplay", description="Self-play runs (docs/training.md).")
     parser.add_argument("preset", nargs="?", choices=RUN_PRESETS, help="settings of a new run")
     parser.add_argument(
@@ -211,7 +211,7 @@ def main(arguments: list[str] | None = None) -> int:
         config = settings(options)
         weights = None if options.resume else first_weights(config)
         with held_folder(options.run, by="training"):
-            return go(config, options, weights)
+            return go(config, options, weights, advice)
     except (UsageError, WeightsError, NotImplementedError) as error:
         print(f"training.selfplay: {error}", file=sys.stderr)
         return 2
@@ -220,7 +220,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None) -> int:
+def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None, advice: str) -> int:
     """Run until the end or until Ctrl-C."""
     run = make_run(config, options, weights)
     if missing := missing_packages():
@@ -234,7 +234,7 @@ def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] |
     try:
         run.go(crew)
     except KeyboardInterrupt:
-        print(f"Interrupted after {run.replay.games} games and {run.steps} steps; continue with --resume.", file=sys.stderr)
+        print(f"Interrupted after {run.replay.games} games and {run.steps} steps; {advice}.", file=sys.stderr)
         return INTERRUPTED
     print(f"{run.replay.games} games, {run.steps} steps; the best network is {options.run / 'best.model'}")
     return 0

@@ -16,7 +16,6 @@ from labs.support.cases import Case, Cases
 
 GAMES = 8
 KEPT = ("planes", "legal", "moves", "players")
-FIX_FIRST = "If search.visits or search.value fails, fix that first."
 
 
 def reanalysed(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
@@ -25,9 +24,24 @@ def reanalysed(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
     return probed(worker, "Reanalysed", watch, game=part_of(case, "game"), **model_in(case), **told)
 
 
+def own_search(worker: Worker, case: Case, t: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the visit shares [A] and the value of the submission's own search before move t.
+
+    Raises:
+        StudentFault: its visits are none of the case's number of simulations, so that they say nothing about the reanalysis.
+    """
+    settings = {"n_simulations": int(case["simulations"]), "c_puct": float(case["c_puct"])}
+    root = {"planes": case["game planes"][t], "availables": np.flatnonzero(case["game legal"][t])}
+    values = probed(worker, "Searched", ("visits", "value"), **model_in(case), **root, **settings)
+    visits = expect_numbers(values, "visits", case["policies"].shape[2:], "SearchResult.visits")
+    if visits.sum() != settings["n_simulations"]:
+        raise StudentFault("The search gives a wrong number of visits, so it cannot renew a game; fix search.visits first.")
+    return visits / visits.sum(), expect_numbers(values, "value", (), "SearchResult.value")
+
+
 @pytest.mark.points("reanalysis.fresh")
 def test_fresh(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Drawn games under drawn models.
+    """Drawn games under drawn models; the submission's own search counts where it differs, as search.visits judges it.
 
     Accepts:
         Games are copied by dataclasses.replace, or put together by hand (reference, search-by-recursion)
@@ -40,19 +54,18 @@ def test_fresh(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
         if values["values"].shape == (0,):
             raise StudentFault("The new game has no values; they are those of the new searches.")
         new = expect_numbers(values, "values", case["values"].shape[1:], "The values of the new game")
-        for t, policy in enumerate(policies):
-            right = [each for each in range(len(case["policies"])) if close(policy, case["policies"][each, t])]
-            if not right:
+        for t, (policy, value) in enumerate(zip(policies, new, strict=True)):
+            right = zip(case["policies"][:, t], case["values"][:, t], strict=True)
+            if any(close(policy, shares) and close(value, mean) for shares, mean in right):
+                continue
+            shares, mean = own_search(worker, case, t)
+            if not close(policy, shares):
                 old = " These are the old ones." if close(policy, case["game policies"][t]) else ""
-                expected = shown(case["policies"][0, t])
                 raise StudentFault(
-                    f"Before move {t} the new search gives the visit shares {expected}; got {shown(policy)}.{old} {FIX_FIRST}"
+                    f"Before move {t} the new search gives the visit shares {shown(shares)}; got {shown(policy)}.{old}"
                 )
-            if not any(close(new[t], case["values"][each, t]) for each in right):
-                raise StudentFault(
-                    f"Before move {t} the value of the new search is {case['values'][right[0], t]:.4f}; got {new[t]:.4f}. "
-                    f"{FIX_FIRST}"
-                )
+            if not close(value, mean):
+                raise StudentFault(f"Before move {t} the value of the new search is {float(mean):.4f}; got {float(value):.4f}.")
     ruling.seen = f"The new policies and values of {GAMES} games."
 
 

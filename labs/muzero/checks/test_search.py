@@ -16,6 +16,7 @@ from labs.support.boards import Values
 from labs.support.cases import Case, Cases
 
 SEARCHES = 8 * ["searching"] + 2 * ["one q", "bounds from 0", "bounds with the root"]
+VALUES = 12
 ROOTS = 4
 SLIPS = {
     "turns": "Results keep their sign from move to move; what is good for one player is bad for the other.",
@@ -84,27 +85,33 @@ def _explain(results: list[np.ndarray], drawn: list[Case], right: list[bool]) ->
 
 @pytest.mark.points("search.value")
 def test_value(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """The value of the root in searches whose visits are right.
+    """The value of the root; a slip in the selection, whose visits are known, does not cost it.
 
     Accepts:
         The value is the mean over all simulations, or that of q weighted by visits (reference, search-by-recursion)
         The value is a number, or a tensor with or without dimensions (reference, tree-as-arrays, one-entry-tensors)
     """
     ruling.expected = "The root's value is the mean result of all simulations for the side to move."
-    for family in SEARCHES:
-        case = cases.draw(family, rng)
+    compared = 0
+    for _ in range(VALUES):
+        case = cases.draw("searching", rng)
         values = searched(worker, case, ("visits", "value"))
         visits = expect_numbers(values, "visits", case["visits"].shape[1:], "SearchResult.visits")
         got = expect_numbers(values, "value", (), "SearchResult.value")
-        fitting = [v for each, v in zip(case["visits"], case["values"], strict=True) if np.array_equal(visits, each)]
-        if not fitting:
-            raise StudentFault("The visits of this search are wrong, and so the value cannot be right; see search.visits.")
-        if not any(close(got, np.array(value)) for value in fitting):
-            turned = " It has the wrong sign." if close(-got, np.array(fitting[0])) else ""
+        means = [mean for each, mean in zip(case["visits"], case["values"], strict=True) if np.array_equal(visits, each)]
+        slips = part_of(case, "slip")
+        means += [mean for name, mean in part_of(case, "mean").items() if np.array_equal(visits, slips[name])]
+        compared += bool(means)
+        if means and not any(close(got, np.array(mean)) for mean in means):
+            turned = " It has the wrong sign." if close(-got, np.array(means[0])) else ""
             raise StudentFault(
-                f"The mean result of all simulations for the side to move is {fitting[0]:.4f}; got {got:.4f}.{turned}"
+                f"The mean result of all simulations for the side to move is {means[0]:.4f}; got {got:.4f}.{turned}"
             )
-    ruling.seen = f"The same values in {len(SEARCHES)} searches."
+    if compared < VALUES / 2:
+        raise StudentFault(
+            f"The visits were wrong in {VALUES - compared} of {VALUES} searches, too many to judge values; see search.visits."
+        )
+    ruling.seen = f"The same values in {compared} searches."
 
 
 @pytest.mark.points("search.board")
