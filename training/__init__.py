@@ -27,10 +27,20 @@ Of the student's modules, they use only the network.
 
 import sys
 from importlib.util import find_spec
+from pathlib import Path
+
+from common.near_names import meant
+
+
+def _programs() -> list[str]:
+    """Return what `python -m` can run in this tree; a student's kit has only a few of these programs."""
+    folder = Path(__file__).parent
+    modules = [path.stem for path in folder.glob("*.py") if '\nif __name__ == "__main__"' in path.read_text(encoding="utf-8")]
+    return sorted([*modules, *(path.parent.name for path in folder.glob("*/__main__.py"))])
 
 
 def _expect_program(arguments: list[str]) -> None:
-    """End `python -m training.NAME` with a clear message if a student's kit lacks that program.
+    """End `python -m training.NAME` with a clear message if this tree lacks that program.
 
     Args:
         arguments: the interpreter's command line. The interpreter imports this package before it looks for the program.
@@ -39,9 +49,11 @@ def _expect_program(arguments: list[str]) -> None:
         return
     program = arguments[arguments.index("-m") + 1]
     if program.split(".")[0] == __name__ and program != __name__ and find_spec(program) is None:
+        programs = _programs()
+        by_hand = "" if "selfplay" in programs else " Train with train.py (docs/handout.md, section 5.5)."
         sys.stderr.write(
-            f"{program} is not part of this tree: a student's kit has only training.losing_lines and training.look. "
-            "Train with train.py (docs/handout.md, section 5.5).\n"
+            f"expected python -m training. with one of the programs of this tree, {', '.join(programs)}; got {program}"
+            f"{meant(program.removeprefix('training.'), programs)}.{by_hand}\n"
         )
         raise SystemExit(2)
 

@@ -27,6 +27,12 @@ def test_a_wrong_call_gets_one_line_that_names_the_program_and_the_help(program)
     assert program[-1].split("/")[-1] in done.stderr.split(":")[0] and done.stderr.endswith("(see --help)\n")
 
 
+def test_a_mistyped_program_of_the_training_gets_the_name_that_was_meant():
+    done = subprocess.run([sys.executable, "-m", "training.selfply"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.endswith("got training.selfply (did you mean selfplay?).\n")
+
+
 @pytest.mark.parametrize(
     "program", [*KIT_PROGRAMS, ["human_play.py"], ["Minimax/ladder.py"], ["-m", "training.look"]], ids=" ".join
 )
