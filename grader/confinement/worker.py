@@ -133,6 +133,8 @@ def make_player(
     """
     module = load_module(f"AlphaZero.{kind}")
     evaluate: Any = SearchEvaluator(**evaluator) if isinstance(evaluator, dict) else evaluator
+    if kind == "mcts_pure":  # whose get_action may begin with a new MCTS
+        module.policy_value_fn = lambda board: (evaluate(board)[0], 0)
     if kept:
         settings = (kind, n_playout, c_puct, is_selfplay, first_n_moves)
         if settings not in KEPT:
@@ -144,7 +146,7 @@ def make_player(
         return player
     if kind == "mcts_pure":
         player = module.MCTSPlayer(c_puct=c_puct, n_playout=n_playout)
-        player.mcts = module.MCTS(lambda board: (evaluate(board)[0], 0), c_puct, n_playout)
+        player.mcts = module.MCTS(module.policy_value_fn, c_puct, n_playout)
     else:
         player = module.MCTSPlayer(evaluate, *HANDLES, c_puct=c_puct, n_playout=n_playout, is_selfplay=is_selfplay)
         if first_n_moves is not None:

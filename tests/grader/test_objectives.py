@@ -63,9 +63,12 @@ def test_each_slip_in_the_l2_term_is_read_by_its_name(batch, outputs):
     data = HANDOUT.loss(outputs.train_mode[0], batch.targets)
     not_biases = {key: w.astype(float) for key, w in batch.trained.items() if not key.endswith("bias")}
     everything = squares(batch, lambda key, w: True)
+    biases_of_layers = {key.replace("weight", "bias") for key, w in batch.trained.items() if w.ndim > 1}
     square = squares(batch, lambda key, w: not key.endswith("bias"))
     for term, slip in (
         (1e-4 / 2 * everything, BIASES),
+        (1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1 or key.endswith("bias")), BIASES),
+        (1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1 or key in biases_of_layers), BIASES),
         (1e-4 * square, DOUBLED),
         (square / 2, FACTORLESS),
         (1e-4 / 2 * sum(np.linalg.norm(w) for w in not_biases.values()), NOT_SQUARED),

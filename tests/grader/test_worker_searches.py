@@ -284,6 +284,38 @@ def test_a_search_whose_copies_have_their_empty_points_in_another_order_agrees(c
     assert expect_agreement([comparison for comparison, _, _ in found]) <= AGREEMENT_TOLERANCE
 
 
+UPDATED = "self._Q += (leaf_value - self._Q) / self._n_visits"
+SUM_IN_Q = (
+    (PURE_PATH, UPDATED, "self._Q += leaf_value"),
+    (PURE_PATH, "return self._Q + self._u", "return self._Q / max(1, self._n_visits) + self._u"),
+)
+COUNTED_TWICE = ((PURE_PATH, UPDATED, "self._Q += (leaf_value - self._Q) / (self._n_visits + 1)"),)
+EXPANDS_LATE = ((PURE_PATH, "        if not ended:", "        if not ended and (leaf._n_visits > 0 or leaf.is_root()):"),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [(SUM_IN_Q, "Q holds the sum"), (COUNTED_TWICE, "one more than its visits"), (EXPANDS_LATE, "first visit of a leaf")],
+    ids=["sum in Q", "mean over n + 1", "expands at the second visit"],
+)
+def test_a_slip_in_the_numbers_of_a_pure_tree_is_named_and_costs_no_wins_or_blocks(changed, changes, told):
+    with pytest.raises(StudentFault, match=told):
+        test_mcts_pure.test_tree(changed(changes), Ruling(), Random(1))
+    test_mcts_pure.test_tactics(changed(changes), Ruling(), Random(1))
+
+
+def test_noise_in_play_costs_no_points_for_the_tree(changed):
+    noisy = changed([(ALPHA_PATH, "        if self._is_selfplay:", "        if True:")])
+    test_mcts_alphazero.test_tree(noisy, Ruling(), Random(1))
+    with pytest.raises(StudentFault, match="no noise"):
+        test_noise.test_noise(noisy, Ruling(), Random(1))
+
+
+@pytest.mark.parametrize("changes", [SUM_IN_Q, ((PURE_PATH, *NEW_SEARCH),)], ids=["sum in Q", "a new MCTS for each move"])
+def test_a_pure_search_that_visits_as_the_reference_does_agrees(changed, changes):
+    test_mcts_pure.test_agreement(changed(changes), Ruling(), Random(1), TrustedOracle())
+
+
 UNREADABLE = {
     "Q divides by no visits": (
         (PURE_PATH, "        self._Q = 0.0\n", "        self._W = 0.0\n"),

@@ -211,12 +211,14 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
     not_biases = [key for key in weights if not key.endswith("bias")]
     squares = {key: float(np.sum(w.astype(float) ** 2)) for key, w in weights.items()}
     half = L2_CONST / 2
+    without_scales = [key for key in weights if key in matrices or key.endswith("bias")]
+    of_layers = [key for key in weights if f"{key.rpartition('.')[0]}.weight" in matrices]
     right = [sum(squares[key] for key in keys) for keys in (not_biases, matrices)]
     of_sets = [[squares[key] for key in keys] for keys in (not_biases, matrices, list(weights))]
     norms = [norm for s in of_sets for norm in (float(np.sqrt(np.sum(s))), float(np.sum(np.sqrt(s))))]
     return {
         "": [0.0, *(half * square for square in right)],
-        BIASES: [half * sum(squares.values())],
+        BIASES: [half * sum(squares[key] for key in keys) for keys in (weights, without_scales, of_layers)],
         DOUBLED: [2 * half * square for square in right],
         FACTORLESS: [factor * square for square in right for factor in (0.5, 1.0)],
         NOT_SQUARED: [factor * norm for norm in norms for factor in (half, 2 * half)],

@@ -125,8 +125,11 @@ class Tree:
         return moves[::-1]
 
 
-def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
-    """Raise StudentFault unless every visit below the root is accounted for."""
+def expect_playouts(tree: Tree, n_playout: int) -> None:
+    """Raise StudentFault unless all playouts went through the root's children, and their visits on to the leaves.
+
+    Two visits may end at a node, as where the second one expands it; `expect_visits_add_up` is exact.
+    """
     sums = tree.sums_over_children(tree.visits)
     if not tree.children(0).size:
         raise StudentFault(f"After {n_playout} playouts the root has no children: the tree was not expanded.")
@@ -135,24 +138,35 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
             f"After {n_playout} playouts the root's children have {sums[0]:g} visits in total; expected {n_playout - 1} "
             f"(the first playout expands the root) or {n_playout}. Each playout counts as one visit on its whole path."
         )
-    if abs(tree.visits[0] - n_playout) > 1:
-        raise StudentFault(
-            f"After {n_playout} playouts the root's _n_visits is {tree.visits[0]:g}; each playout also visits the root."
-        )
-    inner = np.unique(tree.parent[1:])
-    for node in inner[inner > 0]:
+    for node in inner_nodes(tree):
         own = tree.visits[node] - sums[node]
-        if own == 2:
-            raise StudentFault(
-                f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g} and its children have "
-                f"{sums[node]:g} in total; expected one less. Two visits ended at this node, but the first visit of a leaf "
-                "should expand it, so that the second goes on to a child."
-            )
-        if own not in (0, 1):
+        if own not in (0, 1, 2):
             raise StudentFault(
                 f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g} and its children have "
                 f"{sums[node]:g} in total; expected one less (the visit that expanded the node). Visits are not counted "
                 "along the whole path."
+            )
+
+
+def inner_nodes(tree: Tree) -> list[int]:
+    """Return the nodes below the root that have children."""
+    return [node for node in np.unique(tree.parent[1:]).tolist() if node > 0]
+
+
+def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
+    """Raise StudentFault unless every visit is accounted for."""
+    expect_playouts(tree, n_playout)
+    if abs(tree.visits[0] - n_playout) > 1:
+        raise StudentFault(
+            f"After {n_playout} playouts the root's _n_visits is {tree.visits[0]:g}; each playout also visits the root."
+        )
+    sums = tree.sums_over_children(tree.visits)
+    for node in inner_nodes(tree):
+        if tree.visits[node] - sums[node] == 2:
+            raise StudentFault(
+                f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g} and its children have "
+                f"{sums[node]:g} in total; expected one less. Two visits ended at this node, but the first visit of a leaf "
+                "should expand it, so that the second goes on to a child."
             )
 
 
@@ -304,12 +318,27 @@ class _ValueErrors:
         return any(self.unturned[view].error <= 1 and self.at_ends[view].error <= 1 for view in ONE_PLAYERS)
 
 
+OTHER_UNITS: dict[str, Callable[[Tree], np.ndarray]] = {
+    "Q holds the sum of a node's values; expected their mean, the sum divided by the node's visits.": (
+        lambda tree: tree.value / np.maximum(tree.visits, 1)
+    ),
+    "Q is the sum of a node's values divided by one more than its visits; expected the sum divided by the visits.": (
+        lambda tree: tree.value * (tree.visits + 1) / np.maximum(tree.visits, 1)
+    ),
+    "Q lies between 0 and 1, with 0 for a loss and 1/2 for a draw; expected -1 for a loss and 0 for a draw.": (
+        lambda tree: 2 * tree.value - 1
+    ),
+}
+"""What Q holds in place of the mean value -> the mean values, computed from it."""
+
+
 def expect_values_add_up(
     tree: Tree,
     position: Start,
     own_value: Callable[[Board], float | None],
     *,
     hint: str = "",
+    any_unit: bool = False,
 ) -> str:
     """Raise StudentFault unless the values were backed up with the sign turned at every level.
 
@@ -317,6 +346,7 @@ def expect_values_add_up(
         own_value: returns the evaluator's value of a position, for the side to move, or None for a rollout, whose result
             is -1, 0 or 1 but not known.
         hint: a sentence added to the message if the fault in the values is not a recognised one.
+        any_unit: accept values that are right but for one of OTHER_UNITS.
 
     Returns:
         A remark on an accepted deviation, or the empty string.
@@ -330,10 +360,12 @@ def expect_values_add_up(
         )
     if not tree.total_values.any():
         raise StudentFault("Q is 0 in the whole tree: each playout should change the mean value of every node on its path.")
-    means = replace(tree, value=tree.value / np.maximum(tree.visits, 1))
-    errors_of_means = _value_errors(means, position, own_value)
-    if errors_of_means.worst(errors_of_means.view).error <= 1:
-        raise StudentFault("Q holds the sum of a node's values; expected their mean, the sum divided by the node's visits.")
+    for sentence, means_of in OTHER_UNITS.items():
+        errors_of_means = _value_errors(replace(tree, value=means_of(tree)), position, own_value)
+        if errors_of_means.worst(errors_of_means.view).error <= 1:
+            if any_unit:
+                return ""
+            raise StudentFault(sentence)
     sentence, node, view = _fault_in_values(errors, hint)
     raise StudentFault(sentence, _pictured_value(tree, position, own_value, node, view))
 
