@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import itertools
 import re
 import subprocess
 import sys
@@ -94,24 +95,30 @@ def test_a_number_may_be_a_tensor_with_one_entry(check_id, sample):
     run_check(check_id)
 
 
-@pytest.mark.parametrize("name", ["bounds-with-the-root", "single-q-not-scaled", "root-mask-kept-below", "illegal-priors-lost"])
+@pytest.mark.parametrize(
+    "name", ["bounds-with-the-root", "root-mask-kept-below", "new-actions-first", "root-expanded-by-the-first-simulation"]
+)
 def test_a_slip_in_the_selection_costs_neither_the_value_nor_the_reanalysis(name, sample):
     sample(name)
     run_check("search.value")
     run_check("reanalysis.fresh")
 
 
-def test_a_reanalysis_by_a_search_with_too_many_visits_is_not_judged(sample, monkeypatch):
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [(lambda visits, _: visits + 1, "a wrong number of visits"), (np.roll, "other visits when it is repeated")],
+)
+def test_a_reanalysis_by_a_search_that_says_nothing_is_not_judged(changed, told, sample, monkeypatch):
     sample("growing-c-puct")
-    module = importlib.import_module("MuZero.search")
+    module, calls = importlib.import_module("MuZero.search"), itertools.count()
     search = module.search
 
-    def more(*arguments):
+    def other(*arguments):
         result = search(*arguments)
-        return SearchResult(result.visits + 1, result.value, result.move)
+        return SearchResult(changed(result.visits, next(calls)), result.value, result.move)
 
-    monkeypatch.setattr(module, "search", more)
-    with pytest.raises(StudentFault, match=r"fix search\.visits first"):
+    monkeypatch.setattr(module, "search", other)
+    with pytest.raises(StudentFault, match=rf"{told}.* fix search\.visits first"):
         run_check("reanalysis.fresh")
 
 

@@ -82,9 +82,17 @@ def plies(walk: Walk) -> Iterator[Ply]:
         yield Ply(f"{walk.position.after(number)}{simulated}", number, values)
 
 
-def has_right_stones(case: Case, ply: Ply) -> bool:
-    """Return whether `states` is right; where it is not, rules.captures finds the fault."""
-    return stones_in(ply.values) == _right_stones(case["stones"][ply.number])
+def has_wrong_stones(case: Case, ply: Ply) -> bool:
+    """Return whether `states` holds other stones; rules.captures finds that fault, and that of `states` that is no dict."""
+    return shown_stones(ply.values) not in (None, _right_stones(case["stones"][ply.number]))
+
+
+def shown_stones(values: Values) -> dict[int, int] | None:
+    """Return point -> player, or None if `states` is no such dict."""
+    try:
+        return stones_in(values)
+    except StudentFault:
+        return None
 
 
 def _right_stones(stones: np.ndarray) -> dict[int, int]:

@@ -137,7 +137,10 @@ class Lost:
 
 
 class Searched:
-    """The result of one search."""
+    """The result of one search, and the nodes that it added: for each its parent (0 is the root) and its action, [M, 2].
+
+    A node is known by its latent state; a parent with any other latent state is -1.
+    """
 
     def __init__(
         self,
@@ -150,8 +153,23 @@ class Searched:
     ) -> None:
         from MuZero.search import search
 
-        result = search(sine_model(sizes, weights), Root(planes, availables.tolist()), n_simulations, c_puct)
+        model = sine_model(sizes, weights)
+        numbers = {tuple(model.represent(torch.as_tensor(planes)[None])[0].tolist()): 0}
+        nodes, dynamics = dict[tuple[int, int], None](), model.dynamics
+
+        def noted(latents: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            following, rewards = dynamics(latents, actions)
+            starts = latents.expand_as(following).tolist()  # one latent state for several actions, too
+            taken = torch.as_tensor(actions).reshape(-1).expand(len(following)).tolist()
+            for before, action, after in zip(starts, taken, following.tolist(), strict=True):
+                nodes[numbers.get(tuple(before), -1), action] = None
+                numbers.setdefault(tuple(after), len(nodes))
+            return following, rewards
+
+        model.dynamics = noted  # type: ignore[method-assign]
+        result = search(model, Root(planes, availables.tolist()), n_simulations, c_puct)
         expect_type(result, SearchResult, "search")
+        self.nodes = np.array([*nodes]).reshape(-1, 2)
         self.visits, self.move = plain(result.visits), int(result.move)
         self.value = one_number(result.value, "SearchResult.value")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from labs.muzero.trusted.loss import steps_and_gradients
 from labs.muzero.trusted.model import DrawnModel, OwnModel, Sizes, draw_sizes, draw_weights, number_of_weights, weights_of
-from labs.muzero.trusted.search import RIGHT, SELECTION, SLIPS, Outcome, OwnSearch, Reading
+from labs.muzero.trusted.search import RIGHT, SLIPS, Outcome, OwnSearch, Reading
 from labs.support.cases import Case, bank_of
 
 LEAST_LEAD = 1e-4  # by which each selection of a drawn search is decided, far above what rounding can change
@@ -133,9 +133,7 @@ def losing(rng: Random) -> Case:
 
 
 def searching(rng: Random, rare: str = "") -> Case:
-    """A root with its visits and its value by each right reading, and by each slip; every selection is decided clearly.
-
-    A slip in the backup has no value here, as that would be wrong.
+    """A root with its visits by each right reading, and by each slip; every selection is decided clearly.
 
     Args:
         rare: a slip that must change the visits of this search. Few searches show it, and short ones more often than long ones.
@@ -156,11 +154,9 @@ def searching(rng: Random, rare: str = "") -> Case:
             continue
         told = {"planes": planes, "legal": np.array(legal), "simulations": np.array(simulations), "c_puct": np.array(c_puct)}
         visits, values = np.stack([each.visits for each in right]), np.array([each.value for each in right])
-        wrong = {name: outcome(reading) for name, reading in SLIPS.items()}
-        if not rare or not (wrong[rare].visits == visits).all(axis=1).any():
-            slips = {f"slip {name}": each.visits for name, each in wrong.items()}
-            means = {f"mean {name}": np.array(wrong[name].value) for name in SELECTION}
-            return {**arrays, **told, "visits": visits, "values": values, **slips, **means}
+        slips = {f"slip {name}": outcome(reading).visits for name, reading in SLIPS.items()}
+        if not rare or not (slips[f"slip {rare}"] == visits).all(axis=1).any():
+            return {**arrays, **told, "visits": visits, "values": values, **slips}
 
 
 def reanalysing(rng: Random) -> Case:

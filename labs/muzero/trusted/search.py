@@ -76,7 +76,6 @@ SLIPS = {
     "bounds_begin_empty": Reading(bounds_begin_empty=False),
     "bounds_of_actions": Reading(bounds_of_actions=False),
 }
-SELECTION = tuple(name for name in SLIPS if name not in ("turns", "rewards"))  # slips that leave the results as they are
 
 
 class Outcome(NamedTuple):
