@@ -117,12 +117,14 @@ def test_value(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
 
 
 def _mean_result(case: Case, visits: np.ndarray, nodes: np.ndarray) -> float | None:
-    """Return the mean result of the simulations that added these nodes; None if others gave the visits, or two or more lack."""
+    """Return the mean result of the simulations that added these nodes; None unless they gave the visits (one may lack)."""
     import torch
 
     from labs.muzero.given.probe import sine_model
 
-    if len(nodes) < int(case["simulations"]) - 1 or (nodes < 0).any() or (nodes[:, 0] > np.arange(len(nodes))).any():
+    parents, actions = nodes.T
+    known = (parents >= 0).all() and (parents <= np.arange(len(nodes))).all()
+    if int(case["simulations"]) - len(nodes) not in (0, 1) or not known or not np.isin(actions, np.arange(len(visits))).all():
         return None
     model, results, first = sine_model(**model_in(case)), list[float](), list[int]()
     latents, rewards = [model.represent(torch.as_tensor(case["planes"])[None])], [0.0]
