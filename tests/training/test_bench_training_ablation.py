@@ -44,7 +44,7 @@ def test_each_switch_gets_the_cpu_time_of_the_plain_run_and_nothing_is_done_twic
             call(tmp_path, *asked)
     assert not record.exists() and not (tmp_path / "mixed-value_7").exists()
     calls, main = [], training_ablation.long_run.main
-    monkeypatch.setattr(training_ablation.long_run, "main", lambda words: calls.append(words) or main(words))
+    monkeypatch.setattr(training_ablation.long_run, "main", lambda words, advice: calls.append(words) or main(words, advice))
     assert call(tmp_path, *asked) == 0
     assert [words[words.index("--run") + 1] for words in calls] == [str(tmp_path / "mixed-value_7")]
     rows = recording.read_json(record)["rows"]
