@@ -100,7 +100,8 @@ def test_a_run_plays_learns_and_evaluates_and_goes_on_for_more_games(any_library
     (folder / "checkpoint.pt").write_bytes(early)
     (folder / "elo.csv").unlink()
     before = (folder / "games.jsonl").read_bytes()
-    assert started(resumed(folder))[0] == 0
+    code, _, err = started(resumed(folder))
+    assert code == 0 and "Self-play has ended; the last network plays its matches" in err
     assert_whole(folder, 90)
     assert (folder / "games.jsonl").read_bytes() == before
     assert games_of(folder)[-1]["start"] == 1 and state_of(folder)["seconds"] > state["seconds"]

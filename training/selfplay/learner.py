@@ -364,6 +364,9 @@ class Learner:
             games, every = self.replay.games, self.config.check_every
             latest = self.evaluations[-1]["games"] if self.evaluations else None
             last = self._ended() and not self._busy and latest != games
+            if last:
+                minutes = f", about {self._evaluating_s[-1] / 60:.0f} min" if self._evaluating_s else ""
+                self._say(f"Self-play has ended; the last network plays its matches{minutes}")
             if latest is None or games // every > latest // every or last:
                 self._candidate = Candidate(games, self.steps, self.samples, self._cpu_s(), to_bytes(self.net.model))
                 crew.start(crew.workers, "evaluate", self._candidate.weights, self._best_weights or None)
