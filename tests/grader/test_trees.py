@@ -8,6 +8,7 @@ import pytest
 from grader.confinement.searched_trees import MAX_TREE_NODES
 from grader.errors import StudentFault
 from grader.judge.support.board_position import BoardPosition, drawn_at
+from grader.judge.support.searches import expect_most_visited
 from grader.judge.support.trees import Tree, expect_legal_children, expect_values_add_up, expect_visits_add_up, most_visited
 
 POSITION = BoardPosition(3, 3, 3)
@@ -25,6 +26,18 @@ def test_what_is_drawn_hardly_ever_is_no_right_answer(most):
     chances = np.exp(logs - logs.max())
     assert most_visited(visits) == {move for move, chance in enumerate(chances) if chance >= 1e-9}
     assert 0 not in most_visited(visits)
+
+
+PLACE = " 1 is the place of move 5 in the list of the root's children, not a move."
+
+
+@pytest.mark.parametrize(("move", "hint"), [(1, PLACE), (7, "")])
+def test_a_place_in_the_list_of_children_is_no_move(move, hint):
+    tree = Tree.from_reply(reply([-1, 0, 0, 0], move=np.array([-1, 3, 5, 7]), visits=np.array([9, 2, 5, 1])))
+    expect_most_visited(5, tree, POSITION, "Wrong.")
+    with pytest.raises(StudentFault) as fault:
+        expect_most_visited(move, tree, POSITION, "Wrong.")
+    assert str(fault.value) == "Wrong." + hint
 
 
 def reply(parent, kind=np.int64, **parts):

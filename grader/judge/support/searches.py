@@ -209,11 +209,15 @@ def expect_visits(tree: Tree, position: BoardPosition, n_playout: int) -> None:
 
 
 def expect_most_visited(move: int, tree: Tree, position: BoardPosition, message: str) -> None:
-    """Raise StudentFault unless a player's move is a most visited one of its tree."""
+    """Raise StudentFault unless a player's move is a most visited one of its tree, with a hint if it is the place of one."""
     visits = tree.root_visits
-    if move not in most_visited(visits):
-        caption = "Expected: the most visited move"
-        raise StudentFault(message, [position.pictured(caption, most_visited(visits), [move], shares_of(visits))])
+    best = most_visited(visits)
+    if move in best:
+        return
+    for place, meant in enumerate(visits):
+        if place == move and meant in best:
+            message += f" {move} is the place of move {meant} in the list of the root's children, not a move."
+    raise StudentFault(message, [position.pictured("Expected: the most visited move", best, [move], shares_of(visits))])
 
 
 def searches_of(
