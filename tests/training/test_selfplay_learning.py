@@ -13,7 +13,7 @@ from games.catalog import rules_of
 from games.nogo.rules import NoGoRules
 from training.inference.evaluators import InferenceNetwork
 from training.inference.networks import GameNetwork, new_model
-from training.selfplay import learner
+from training.selfplay import learner, workers
 from training.selfplay.presets import RUN_PRESETS
 from training.selfplay.workers import SelfPlayWorker, to_bytes
 
@@ -55,6 +55,17 @@ def test_the_learning_rate_falls_linearly_to_a_tenth_and_a_restart_goes_on_with_
     assert torch.equal(first, moments["exp_avg"]) and first.any()
     assert 0.001 < rate <= 0.01 * (1 - 0.9 * played / 80)
     assert int(moments["step"]) == before
+
+
+def test_a_run_tells_how_it_gets_on_before_its_first_game_has_ended(started, monkeypatch, tmp_path):
+    monkeypatch.setattr(learner, "SHOW_EVERY_S", 0.0)
+    monkeypatch.setattr(workers, "TASK_S", 0.0)  # each move is a task of its own
+    code, _, err = started(arguments(tmp_path, "--cpu-minutes", 5, games=16))
+    shown = [line for line in err.splitlines() if line.startswith("0 of 16 games, ")]
+    assert code == 0 and len(shown) >= 4 and "0.0 of 5 CPU minutes, 0.0 games/s, " in shown[0]
+    assert not any(line.endswith(" 0 evaluations/s") for line in shown)
+    times = [game["cpu_s"] for game in games_of(tmp_path)]
+    assert len(times) >= 16 and times[0] > np.median(times), "the time before the first game ended counts as its time"
 
 
 def test_the_loss_of_a_game_network_is_that_of_the_handout_and_one_step_follows_its_gradient():

@@ -1,4 +1,4 @@
-"""The learner of a self-play run; `selfplay_run.py` is the command.
+"""The learner of a self-play run; `long_run.py` is the command.
 
 This is the parallel scheme of AlphaGo Zero (Silver et al. 2017, Methods): workers play games of a network against itself, the
 learner draws a fixed number of samples for each new position, and an evaluator compares the latest network with the best one.
@@ -112,6 +112,7 @@ class Learner:
         self.history: list[dict[str, Any]] = [{"from_games": 0, **asdict(config)}]
         self.steps = self.samples = 0
         self._learning_cpu_s = 0.0  # and that of the gate's matches
+        self._unended_cpu_s: dict[int, float] = {}  # worker -> its CPU time since its latest game ended
         # These settings apply from this number of positions on, at which earlier settings had made this many steps due.
         self._due_from = 0, 0.0
         self.evaluations: list[dict[str, Any]] = []
@@ -293,7 +294,7 @@ class Learner:
         return f"{games}, {self._cpu_s() / 60:.1f} of {minutes:g} CPU minutes" if minutes else games
 
     def _cpu_s(self) -> float:
-        return self.replay.cpu_s + self._learning_cpu_s
+        return self.replay.cpu_s + self._learning_cpu_s + sum(self._unended_cpu_s.values())
 
     def _ended(self) -> bool:
         return self._share() >= 1
@@ -323,12 +324,12 @@ class Learner:
 
     def _take_games(self, member: int, played: Played) -> None:
         self._note_backend(played.computed_by)
-        cpu_s = round(played.cpu_s, 4)
-        for number, game in enumerate(played.games, played.first):
-            self.replay.append(game, Origin(self._start, played.worker, number, self._given[member], cpu_s))
-            cpu_s = 0.0
-        self._latest = played.games[-1]
         self._network_evaluations += played.evaluations
+        self._unended_cpu_s[member] = self._unended_cpu_s.get(member, 0.0) + played.cpu_s
+        for number, game in enumerate(played.games, played.first):
+            cpu_s = round(self._unended_cpu_s.pop(member, 0.0), 4)
+            self.replay.append(game, Origin(self._start, played.worker, number, self._given[member], cpu_s))
+            self._latest = game
 
     def _learn(self) -> None:
         """Make the training steps that are due; stop at Ctrl-C."""

@@ -46,6 +46,7 @@ from training.selfplay.presets import RunConfig
 END_S = 10.0  # time allowed for a killed process to end
 SERVER_IS_GONE = 3  # the exit code of a worker that lost the process that computes its network
 SIDE_BY_SIDE = 64  # games of a match at once
+TASK_S = 10.0  # after this time, a worker's task ends with its next move, even if no game has ended
 
 Seeds = tuple[int, int]
 """The seed of the run and the number of its start."""
@@ -79,7 +80,7 @@ class Played:
 
     Attributes:
         worker: the number of the worker.
-        games: the games that ended.
+        games: the games that ended; none if that takes longer than a task.
         first: the number of the first of these games, counted by the worker.
         evaluations: the number of positions that the network evaluated during the task, in all games of the worker.
         cpu_s: the CPU time of the task's moves, in all games of the worker, with the server's share of it.
@@ -179,7 +180,7 @@ class SelfPlayWorker:
         return self._evaluator(states)
 
     def play(self, weights: bytes | None) -> Played:
-        """Play until at least one game has ended.
+        """Play until at least one game has ended, but not for long after TASK_S, so that a run can tell how it gets on.
 
         Args:
             weights: the weights of a new network; None to keep the present one.
@@ -188,8 +189,9 @@ class SelfPlayWorker:
             self._use(weights)
         selfplay, first = self._selfplay, self._games
         evaluations, began = self._network.evaluations, self._cpu_s()
-        games: list[FinishedGame] = []
-        while not games:
+        until = time.monotonic() + TASK_S
+        games = selfplay.step()
+        while not games and time.monotonic() < until:
             games = selfplay.step()
         self._games += len(games)
         evaluations, cpu_s = self._network.evaluations - evaluations, self._cpu_s() - began
