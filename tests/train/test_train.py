@@ -218,7 +218,7 @@ def test_a_network_that_loses_no_line_is_verified_and_ends_the_training(skilled,
     skilled.run()
     assert skilled.verified and skilled.games_played == 2
     out = capsys.readouterr().out
-    assert "0 losing lines at 100 playouts" in out and "no line of replies at 50, 100 playouts" in out
+    assert "losing lines at 100 playouts: 0" in out and "no line of replies at 50, 100 playouts" in out
     best, given = load_weights(tmp_path / "model/best_policy.model"), load_weights(ROOT / "model/3_3_3.model")
     assert all(np.array_equal(best[key], given[key]) for key in given)
 

@@ -18,7 +18,7 @@ class Measurement(NamedTuple):
     playouts: int | None = None
 
     def __str__(self) -> str:
-        exact = "" if self.losing_lines is None else f", {self.losing_lines} losing lines at {self.playouts} playouts"
+        exact = "" if self.losing_lines is None else f", losing lines at {self.playouts} playouts: {self.losing_lines}"
         return f"win ratio {self.win_ratio:.2f}{exact}"
 
 

@@ -152,9 +152,10 @@ class MuZeroRun:
             )
 
     def _in_words(self, losses: dict[str, float]) -> str:
-        shown = [f"{name} {value:.3f}" for name, value in losses.items() if value]
-        counts = [f"{lines} losing lines at {playouts}" for playouts, lines in self.losing_lines.items()]
-        return "".join(f", {text}" for text in shown + (counts if self._check_is_due() else []))
+        shown = [f"{name.replace('_', ' ')} {value:.3f}" for name, value in losses.items() if value]
+        if self._check_is_due():
+            shown += [f"losing lines at {playouts} playouts: {lines}" for playouts, lines in self.losing_lines.items()]
+        return "".join(f", {text}" for text in shown)
 
     def _rng(self, purpose: int, number: int) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, purpose, number])
