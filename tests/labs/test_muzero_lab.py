@@ -70,6 +70,9 @@ class Here:
     def call(self, operation, *, limit_s, **arguments):
         return follow(importlib.import_module, **arguments)
 
+    def close(self):
+        """Go on in this process: only the sample with bounds of earlier searches, which is graded elsewhere, would differ."""
+
 
 def run_check(check_id):
     """Run a check on the solution that `MuZero` is at present."""

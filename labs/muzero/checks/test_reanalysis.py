@@ -24,22 +24,38 @@ def reanalysed(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
     return probed(worker, "Reanalysed", watch, game=part_of(case, "game"), **model_in(case), **told)
 
 
-def own_search(worker: Worker, case: Case, t: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the visits [A] and the value of the submission's own search before move t.
+def own_searches(worker: Worker, case: Case) -> list[tuple[np.ndarray, float]]:
+    """Return the visits [A] and the value of the submission's own search before each move of a case's game.
+
+    They are made one after another in a new process. So whatever a search keeps for the next one, such as q_min and q_max, is
+    what reanalyse found in a new process of its own; search.visits judges it.
 
     Raises:
-        StudentFault: its visits say nothing about the reanalysis, as they are too many, too few (one simulation may have
-            expanded the root), or others when the search is repeated.
+        StudentFault: the searches say nothing about the reanalysis, as their visits are too many, too few (one simulation may
+            have expanded the root), or others when they are repeated.
     """
-    settings = {"n_simulations": int(case["simulations"]), "c_puct": float(case["c_puct"])}
-    root = {"planes": case["game planes"][t], "availables": np.flatnonzero(case["game legal"][t])}
-    again, values = (probed(worker, "Searched", ("visits", "value"), **model_in(case), **root, **settings) for _ in range(2))
-    visits = expect_numbers(values, "visits", case["policies"].shape[2:], "SearchResult.visits")
-    if visits.sum() not in (settings["n_simulations"], settings["n_simulations"] - 1):
-        raise StudentFault("The search gives a wrong number of visits, so it cannot renew a game; fix search.visits first.")
-    if not np.array_equal(visits, again["visits"]):
-        raise StudentFault("The search gives other visits when it is repeated; fix search.visits first.")
-    return visits, expect_numbers(values, "value", (), "SearchResult.value")
+    first, again = _in_a_new_process(worker, case), _in_a_new_process(worker, case)
+    n_simulations, found = int(case["simulations"]), []
+    for t, (values, repeated) in enumerate(zip(first, again, strict=True)):
+        visits = expect_numbers(values, "visits", case["policies"].shape[2:], "SearchResult.visits")
+        if visits.sum() not in (n_simulations, n_simulations - 1):
+            raise StudentFault("The search gives a wrong number of visits, so it cannot renew a game; fix search.visits first.")
+        if not np.array_equal(visits, repeated["visits"]):
+            raise StudentFault(
+                f"The search before move {t} gives other visits when it is repeated in a new process; fix search.visits first."
+            )
+        found.append((visits, float(expect_numbers(values, "value", (), "SearchResult.value"))))
+    return found
+
+
+def _in_a_new_process(worker: Worker, case: Case) -> list[Values]:
+    worker.close()
+    settings = {"n_simulations": int(case["simulations"]), "c_puct": float(case["c_puct"]), **model_in(case)}
+    roots = zip(case["game planes"], case["game legal"], strict=True)
+    return [
+        probed(worker, "Searched", ("visits", "value"), planes=planes, availables=np.flatnonzero(legal), **settings)
+        for planes, legal in roots
+    ]
 
 
 @pytest.mark.points("reanalysis.fresh")
@@ -52,23 +68,37 @@ def test_fresh(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     ruling.expected = "Each position gets the visit shares and the value of a new search."
     for _ in range(GAMES):
         case = cases.draw("reanalysing", rng)
-        values = reanalysed(worker, case, ("policies", "values"))
-        policies = expect_numbers(values, "policies", case["policies"].shape[1:], "The policies of the new game")
-        if values["values"].shape == (0,):
-            raise StudentFault("The new game has no values; they are those of the new searches.")
-        new = expect_numbers(values, "values", case["values"].shape[1:], "The values of the new game")
-        for t, (policy, value) in enumerate(zip(policies, new, strict=True)):
-            right = zip(case["policies"][:, t], case["values"][:, t], strict=True)
-            if any(close(policy, shares) and close(value, mean) for shares, mean in right):
-                continue
-            visits, mean = own_search(worker, case, t)
-            if not any(close(policy, visits / total) for total in (visits.sum(), int(case["simulations"]))):
-                old = " These are the old ones." if close(policy, case["game policies"][t]) else ""
-                shares = shown(visits / visits.sum())
-                raise StudentFault(f"Before move {t} the new search gives the visit shares {shares}; got {shown(policy)}.{old}")
-            if not close(value, mean):
-                raise StudentFault(f"Before move {t} the value of the new search is {float(mean):.4f}; got {float(value):.4f}.")
+        if not all(_are_right(case, t, *new) for t, new in enumerate(_renewed(worker, case))):
+            worker.close()
+            _expect_own_searches(case, _renewed(worker, case), own_searches(worker, case))
     ruling.seen = f"The new policies and values of {GAMES} games."
+
+
+def _renewed(worker: Worker, case: Case) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the policy [A] and the value [] of each position of the new game."""
+    values = reanalysed(worker, case, ("policies", "values"))
+    policies = expect_numbers(values, "policies", case["policies"].shape[1:], "The policies of the new game")
+    if values["values"].shape == (0,):
+        raise StudentFault("The new game has no values; they are those of the new searches.")
+    new = expect_numbers(values, "values", case["values"].shape[1:], "The values of the new game")
+    return list(zip(policies, new, strict=True))
+
+
+def _are_right(case: Case, t: int, policy: np.ndarray, value: np.ndarray) -> bool:
+    right = zip(case["policies"][:, t], case["values"][:, t], strict=True)
+    return any(close(policy, shares) and close(value, mean) for shares, mean in right)
+
+
+def _expect_own_searches(case: Case, renewed: list[tuple[np.ndarray, np.ndarray]], own: list[tuple[np.ndarray, float]]) -> None:
+    for t, ((policy, value), (visits, mean)) in enumerate(zip(renewed, own, strict=True)):
+        if _are_right(case, t, policy, value):
+            continue
+        if not any(close(policy, visits / total) for total in (visits.sum(), int(case["simulations"]))):
+            old = " These are the old ones." if close(policy, case["game policies"][t]) else ""
+            shares = shown(visits / visits.sum())
+            raise StudentFault(f"Before move {t} the new search gives the visit shares {shares}; got {shown(policy)}.{old}")
+        if not close(value, np.array(mean)):
+            raise StudentFault(f"Before move {t} the value of the new search is {mean:.4f}; got {float(value):.4f}.")
 
 
 @pytest.mark.points("reanalysis.keeps")
