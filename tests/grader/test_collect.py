@@ -15,7 +15,7 @@ from packing import WORK, tar_entry, write_packed
 from common.errors import UsageError
 from grader.__main__ import main
 from grader.instructor.collecting import keeping
-from grader.instructor.collecting.people import Pattern
+from grader.instructor.collecting.people import FILES, Pattern, Person, Roster
 from grader.instructor.gradebook_entries import read_roster
 
 # ------------------------------------------------------------------------------------------------------- plain names
@@ -85,6 +85,28 @@ def test_a_pattern_says_where_the_id_is(collect, download):
             Pattern(wrong)
     with pytest.raises(UsageError, match=r"between two fields, .*; got '\{file\}_\{id\}\{name\}', in which nothing says where"):
         Pattern("{file}_{id}{name}")
+
+
+def test_a_number_is_found_beside_anything_but_latin_letters_and_digits(tmp_path):
+    (path := tmp_path / "roster.csv").write_text("id\n2024001\n2024002\nsmith\nsmith-jones\n", encoding="utf-8")
+    roster = Roster(read_roster(path))
+
+    def owners(stem):
+        return [student.id for student in roster.match(Person(FILES, stem)).students]
+
+    assert all(owners(stem) == ["2024001"] for stem in ("2024001-张三", "张三2024001", "HW (2024001) v2", "２０２４００１张三"))
+    assert not any(owners(stem) for stem in ("12024001", "2024001a-x", "work-smith-2"))
+    assert owners("2024001+2024002") == ["2024001", "2024002"] and owners("smith-jones_gomoku") == ["smith-jones"]
+
+
+def test_a_pattern_finds_the_owner_of_what_was_kept_for_a_stranger(collect, download):
+    path = download({"hw1-s1-alice.zip": packed("a"), "hw1-s2-bob.zip": packed("b")})
+    assert collect(path) == 1
+    assert "--pattern" in collect.rows()["file-hw1-s1-alice"]["note"]
+    assert collect(path, "--pattern", "{file}-{name}-{id}") == 1
+    assert collect(path, "--pattern", "{file}-{id}-{name}") == 0
+    assert "hw1-s1-alice.zip: belongs to s1 according to the names of files" in collect.said
+    assert collect.rows()["s1"]["attempts"] == "1" and not list((collect.out / "unknown").iterdir())
 
 
 def test_a_collection_remembers_its_pattern(collect, download):

@@ -128,7 +128,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
         if not (order.out / RECORD).exists():
             _write(order.out / RECORD, record.to_text().encode())  # a call that is interrupted can be given again
         with keeper:
-            keeper.find_owners(roster)
+            keeper.find_owners(roster, pattern)
             keeper.take(joined(claims_of(uploads, roster), expected, due))
             keeper.drop_old_choices()
         for line in withdraw_times(times, record):

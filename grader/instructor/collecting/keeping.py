@@ -18,7 +18,7 @@ from grader.instructor.collecting.attempts import Attempt, Due, is_known_already
 from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.claims import Claim
 from grader.instructor.collecting.downloads import Upload
-from grader.instructor.collecting.people import Roster
+from grader.instructor.collecting.people import Pattern, Roster, read_again
 from grader.instructor.collecting.record import Record
 from grader.pipeline.archive import read_blocks, read_member
 from grader.pipeline.archive_names import ARCHIVE_SUFFIXES, is_archive, without_suffix
@@ -63,23 +63,32 @@ class Keeper:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         remove(self.incoming)
 
-    def find_owners(self, roster: Roster) -> None:
-        """Give to students what was kept for strangers or under an id that the roster no longer has, if it names them now."""
+    def find_owners(self, roster: Roster, pattern: Pattern | None) -> None:
+        """Give to students what was kept for strangers or under an id that the roster no longer has.
+
+        Args:
+            roster: may name them now.
+            pattern: for the names of files; may find them now.
+        """
         ids = {attempt.owner for attempt in self.record.attempts if attempt.known and roster.students is None}
         ids |= {student.id for student in roster.students or ()}
         for attempt in [attempt for attempt in self.record.attempts if not attempt.known or attempt.owner not in ids]:
-            match = roster.match(attempt.person)
+            person = attempt.person
+            if (match := roster.match(person)).student is None:
+                person = read_again(person, pattern)
+                match = roster.match(person)
             if match.student is None:
                 continue
             owner = match.student.id
             self.record.attempts.remove(attempt)
             if attempt.known:
                 self._forget(attempt)
-            mine = replace(attempt, owner=owner, known=True, by_name=match.by_name)
+            mine = replace(attempt, owner=owner, known=True, person=person, by_name=match.by_name)
             self._add(mine, self.folder / attempt.path, attempt.file.partition("-")[2])
             if attempt.file:
                 self.obsolete.append(self.folder / attempt.path)
-            self.announce(f"{attempt.path}: belongs to {owner} according to the roster, and is now kept there.")
+            how = "the roster" if person == attempt.person else "the names of files"
+            self.announce(f"{attempt.path}: belongs to {owner} according to {how}, and is now kept there.")
 
     def _forget(self, attempt: Attempt) -> None:
         """Drop what the record says about the owner of an attempt, whose id has changed."""

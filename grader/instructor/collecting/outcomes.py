@@ -19,13 +19,14 @@ from grader.instructor.collecting.attempts import (
     Due,
     decide,
 )
-from grader.instructor.collecting.people import CANVAS, Roster, letters
+from grader.instructor.collecting.people import CANVAS, FILES, Roster, letters
 from grader.instructor.collecting.record import Record
 from grader.instructor.gradebook_entries import Student
 
 COLUMNS = ("id", "first_name", "last_name", "outcome", "attempts", "counted", "submitted_at", "late_minutes", "note")
 OUTCOMES = (COLLECTED, MISSING, UNKNOWN, UNCLEAR, DROPPED)
 SHOWN_CHARACTERS = 32
+BY_PATTERN = "say with --pattern which part of such names is what"
 LATE_BY_CANVAS = "Canvas marks it as late, but does not say by how much"
 
 
@@ -149,9 +150,11 @@ def _of_stranger(owner: str, record: Record, roster: Roster) -> Row:
         note = f"{person.words} {match.contradiction}"
     elif match.students:
         found = " and ".join(student.id for student in match.students)
-        note = f"{person.words} fits several students, {found}: add a column to the roster that tells them apart"
+        remedy = BY_PATTERN if person.platform == FILES else "add a column to the roster that tells them apart"
+        note = f"{person.words} fits several students, {found}: {remedy}"
     else:
-        note = f"{person.words} matches nobody on the roster"
+        remedy = f": {BY_PATTERN}, or correct the roster" if person.platform == FILES else ""
+        note = f"{person.words} matches nobody on the roster{remedy}"
     problems = (f"attempt {attempt.number}: {attempt.problem}" for attempt in attempts if attempt.problem)
     return Row(owner, "", "", UNKNOWN, len(attempts), None, "", None, (note, *problems))
 

@@ -30,6 +30,7 @@ class Person:
         name: the full name as the platform writes it.
         student_id: the id that the platform or the pattern names.
         email: the address, if the download has it.
+        stem: the whole name of the file or folder without its suffix, if a pattern found the fields above in it.
     """
 
     platform: str
@@ -37,6 +38,7 @@ class Person:
     name: str = ""
     student_id: str = ""
     email: str = ""
+    stem: str = ""
 
     @property
     def words(self) -> str:
@@ -93,7 +95,15 @@ class Pattern:
             return None
         fields = {key: value.strip() for key, value in found.groupdict().items()}
         handle = fields.get("id") or fields.get("email") or fields["name"]
-        return Person(FILES, handle, fields.get("name", ""), fields.get("id", ""), fields.get("email", ""))
+        return Person(FILES, handle, fields.get("name", ""), fields.get("id", ""), fields.get("email", ""), stem)
+
+
+def read_again(person: Person, pattern: Pattern | None) -> Person:
+    """Return a person as a pattern, or without one the usual rule, describes the name of the file or folder."""
+    if person.platform != FILES:
+        return person
+    stem = person.stem or person.handle
+    return (pattern.person(stem) if pattern else None) or Person(FILES, stem)
 
 
 def letters(name: str, *, plain: bool = False) -> str:
@@ -173,8 +183,9 @@ class Roster:
         names = {stem, repaired(stem)}
         if found := [s for s in students if any(_same(name, known) for name in names for known in (s.id, s.submission))]:
             return Match(tuple(found))
-        if found := [s for s in students if any(_holds_id(name, s.id) for name in names)]:
-            return Match(tuple(found))
+        for holds in (_holds_id, _holds_number):
+            if found := [s for s in students if any(holds(name, s.id) for name in names)]:
+                return Match(tuple(found))
         return self._by_name(stem, students)
 
     def _by_name(self, name: str, students: Iterable[Student]) -> Match:
@@ -216,3 +227,10 @@ def _holds_id(stem: str, student_id: str) -> bool:
     if re.fullmatch(rf"[^_]*_{escaped}_.+", stem, re.IGNORECASE):
         return True
     return len(student_id) >= LEAST_ID and bool(re.search(rf"(?:^|_){escaped}(?:_|$)", stem, re.IGNORECASE))
+
+
+def _holds_number(stem: str, student_id: str) -> bool:
+    """Return whether an id with a digit stands in a name without another Latin letter or digit beside it: `2024001-张三`."""
+    alone = rf"(?<![0-9A-Za-z]){re.escape(student_id)}(?![0-9A-Za-z])"
+    is_number = len(student_id) >= LEAST_ID and any(c.isdigit() for c in student_id)
+    return is_number and bool(re.search(alone, unicodedata.normalize("NFKC", stem), re.IGNORECASE))
