@@ -121,7 +121,8 @@ def _with_extras(main: Claim, extras: Sequence[Claim]) -> Claim:
         name = extra.upload.name
         files[name if name not in files else f"beside/{name}"] = extra.upload.files[name]
     names = ", ".join(extra.upload.name for extra in extras)
-    note = f"{names} was handed in as well and is kept in the same .zip."
+    were, are = ("was", "is") if len(extras) == 1 else ("were", "are")
+    note = f"{names} {were} handed in as well and {are} kept in the same .zip."
     name = f"{without_suffix(main.upload.name)}.zip"
     return replace(main, upload=replace(main.upload, name=name, files=files, notes=(*main.upload.notes, note)))
 
