@@ -109,6 +109,12 @@ def test_a_pattern_finds_the_owner_of_what_was_kept_for_a_stranger(collect, down
     assert collect.rows()["s1"]["attempts"] == "1" and not list((collect.out / "unknown").iterdir())
 
 
+def test_a_folder_for_each_student_is_a_class_though_the_roster_names_nobody(collect, download):
+    path = download({"Ann/work.zip": packed("a"), "Ann/report.pdf": b"%PDF", "Bea/work.zip": packed("b")})
+    assert collect(path) == 1
+    assert collect.rows()["file-Ann"]["outcome"] == collect.rows()["file-Bea"]["outcome"] == "unknown"
+
+
 def test_a_collection_remembers_its_pattern(collect, download):
     path = download({"hw1-s1-alice.zip": packed("a"), "hw1-s2-bob.zip": packed("b")})
     assert collect(path, "--pattern", "{file}-{id}-{name}") == collect(path) == 0

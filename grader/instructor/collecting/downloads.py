@@ -216,14 +216,15 @@ class Reader:
         return self.roster.students is not None and any(self.roster.match(person).students for person in people)
 
     def is_class(self, tops: Mapping[str, Mapping[str, Member]], files: Mapping[str, Member]) -> bool:
-        """Return whether top folders or files are submissions: they name students, or they are archives without a part."""
+        """Return whether top folders or files are submissions: they name students, or are or hold an archive without a part."""
         parts = self.expected.folders
         if any(top.casefold() in parts for top in tops):
             return False
         if any(self.is_of_roster(top) for top in tops):
             return True
         inside = {folder.casefold() for path in files for folder in path.split("/")[:-1]}
-        return sum(is_archive(top) for top in tops) > 1 and not inside & parts
+        archives = {top: sum(is_archive(below or top) for below in paths) for top, paths in tops.items()}
+        return sum(count == 1 for count in archives.values()) > 1 and not inside & parts
 
     def of_tops(self, batch: str, tops: Mapping[str, Mapping[str, Member]], entries: Entries, wrapper: str) -> list[Upload]:
         uploads = []
@@ -282,7 +283,7 @@ def _of_moodle(batch: str, tops: Mapping[str, Mapping[str, Member]], reader: Rea
             kinds.setdefault(named["kind"], {})[path or top] = member
     for (number, name), kinds in found.items():
         texts = kinds.pop(ONLINE_TEXT, {}) if len(kinds) > 1 else {}
-        note = (f"{len(texts)} online text was handed in as well and is not collected; read it in Moodle.",) if texts else ()
+        note = ("An online text was handed in as well and is not collected; read it in Moodle.",) if texts else ()
         files = {path: member for inside in kinds.values() for path, member in inside.items()}
         uploads.append(_of_folder(batch, (Person(MOODLE, number, name),), name, files, note))
     return uploads
