@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from common.errors import UsageError
 from grader.assignment import Assignment, matches
 from grader.pipeline.archive import Entries, Member, open_archive, open_source, read_member, take_in, unpacked
-from grader.pipeline.archive_names import is_archive, readable, without_suffix
+from grader.pipeline.archive_names import ARCHIVE_SUFFIXES, is_archive, readable, without_suffix
 from grader.pipeline.placing import Places, find_places
 
 MAX_FILE_BYTES = 2 << 20
@@ -30,6 +30,8 @@ MAX_REPORTS_BYTES = 64 << 20
 MAX_REPORTS = 200
 SHOWN_NAMES, SHOWN_CHARACTERS = 6, 100  # when a message lists what a submission holds
 UNWANTED = "not collected by the assignment"
+OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".xz", ".zst")
+UNPACK = "hand in a .zip of the files themselves, or unpack it by hand and grade the folder"
 RECORD_OF_COLLECTION = "collection.json"  # in the folder that `collect` writes
 
 
@@ -115,12 +117,20 @@ def read_submission(path: Path, assignment: Assignment, *, at_the_top: bool = Fa
 def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, str]:
     """Return part -> a sentence with what was expected and what was seen, for each part that was not handed in at all."""
     found = {}
+    packed = "" if submission.files else _not_opened(submission)
     for part, needs in assignment.parts.items():
         if not any(matches(path, needs) for path in submission.files):
             named = {path.rpartition("/")[2].casefold() for path, _ in submission.ignored}
             file = f" {part} is a file there, not a folder." if part.casefold() in named else ""
-            found[part] = f"No required file was found in {part}/: expected {_words(needs)}; {_seen(submission)}.{file}"
+            found[part] = f"No required file was found in {part}/: expected {_words(needs)}; {_seen(submission)}.{file}{packed}"
     return found
+
+
+def _not_opened(submission: Submission) -> str:
+    """Name the archives in a submission in which nothing was found, or return an empty string if there are none."""
+    closed = [path for path, _ in submission.ignored if path.lower().endswith((*ARCHIVE_SUFFIXES, *OTHER_ARCHIVES))]
+    were = "was" if len(closed) == 1 else "were"
+    return f" {' and '.join(closed[:SHOWN_NAMES])} {were} not opened: {UNPACK}." if closed else ""
 
 
 def _words(patterns: Iterable[str]) -> str:

@@ -223,7 +223,8 @@ ODD = [
         "the submission holds a.zip, b.zip",
     ),
     Odd("zip_in_zip_in_zip.zip", ".zip", {"a.zip": packed(".zip", {"b.zip": packed(".zip", WORK)})}, UNSURE, "holds a/b.zip"),
-    Odd("rar_in_zip.zip", ".zip", {"work.rar": RAR}, UNSURE, "the submission holds work.rar"),
+    Odd("rar_in_zip.zip", ".zip", {"work.rar": RAR}, UNSURE, "holds work.rar. work.rar was not opened: hand in a .zip"),
+    Odd("source_beside_zip.zip", ".zip", {"a.zip": packed(".zip", WORK), "plot.py": b""}, UNSURE, "a.zip was not opened"),
     Odd("source_as_docx.zip", ".zip", {"code.docx": b"PK"}, UNSURE, "the submission holds code.docx"),
     # ------------------------------------------------------------------------------- two candidates for a file
     Odd("two_copies.zip", ".zip", WORK | below("old", {**WORK, ENGINE: b"old"}), REFUSED, f"{ENGINE} and old/{ENGINE}"),
