@@ -322,6 +322,7 @@ def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         by_folder.setdefault((folder, reason), []).append(path)
     for (folder, reason), paths in sorted(by_folder.items()):
         if folder and len(paths) > 3:
-            yield f"{folder}/ ({len(paths)} files)", reason
+            rest = f"...{folder[0]}" if folder[0] in "'\"" else ""  # the name is quoted
+            yield f"{folder}/{rest} ({len(paths)} files)", reason
         else:
             yield from ((path, reason) for path in sorted(paths))

@@ -75,6 +75,9 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
         raise UsageError(f"expected your files at the top of {root}, such as {astray[0]}; {' '.join(submission.notes)}")
     try:
         files |= {path: (root / path).read_bytes() for path in submission.reports}
+    except OSError as error:
+        raise UsageError(f"expected reports that can be read; {error.filename}: {error.strerror}") from error
+    try:
         with tempfile.TemporaryDirectory(prefix=".submit-", dir=archive.parent) as folder:
             fresh = Path(folder, archive.name)
             write_archive(files, fresh)
@@ -86,7 +89,7 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
                 )
             fresh.replace(archive)
     except OSError as error:
-        raise UsageError(f"the archive {archive} was not written: {error}") from error
+        raise UsageError(f"the archive {archive} was not written: {error.strerror}; name another file after --out") from error
 
 
 def _content(path: Path) -> bytes | None:

@@ -283,6 +283,11 @@ def test_a_name_that_leads_out_of_the_archive_is_listed_and_its_file_lands_nowhe
     assert not list(tmp_path.rglob("*evil.cpp")) and place == tmp_path / "in" / "workspace"
 
 
+def test_many_names_that_lead_out_are_one_line(pack, read):
+    ignored = read(pack(".tar", {f"../old/{path}": content for path, content in WORK.items()})).ignored
+    assert [path for path, _ in ignored] == ["'../...' (4 files)"]
+
+
 def test_windows_separators_are_read_as_folders(pack, read):
     members = {"work\\": b"", "work\\Minimax\\": b"", **{f"work\\{p}".replace("/", "\\"): c for p, c in WORK.items()}}
     assert read(pack(".zip", members)).files == WORK
