@@ -138,7 +138,9 @@ def test_ctrl_c_names_the_games_after_which_resuming_continues(run_file, tmp_pat
 
 def test_a_run_at_its_end_is_resumed_only_with_more_games(call, refusal):
     assert call("train.py", "--games", 2, "--seed", 1)[0] == 0
-    assert "this one ended after 2 games as planned: give a larger number of --games" in refusal("train.py", "--resume")
+    more = "this one has played 2 games, and {} are planned: give a larger number of --games"
+    assert more.format(2) in refusal("train.py", "--resume")
+    assert more.format(1) in refusal("train.py", "--resume", "--games", "1")
     code, out, _ = call("train.py", "--resume", "--games", 3)
     assert code == 0 and "Seed 1, 3 games of tictactoe, continued after 2 games" in out
 

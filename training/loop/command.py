@@ -215,8 +215,15 @@ def _play_fast(pipeline: Any, options: argparse.Namespace) -> None:
 def _check_not_over(pipeline: Any) -> None:
     """Refuse to resume a run that has come to its end."""
     if pipeline.is_over():
-        how = "with a verified network: start a new one" if pipeline.verified else "as planned: give a larger number of --games"
-        raise UsageError(f"expected an interrupted run; this one ended after {pipeline.games_played} games {how}")
+        played, planned = pipeline.games_played, pipeline.game_batch_num
+        if pipeline.verified:
+            raise UsageError(
+                f"expected an interrupted run; this one ended after {played} games with a verified network: start a new one"
+            )
+        raise UsageError(
+            f"expected an interrupted run; this one has played {played} games, and {planned} are planned: give a larger number "
+            "of --games"
+        )
 
 
 def _announce(pipeline: Any) -> None:
