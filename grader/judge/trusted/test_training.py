@@ -412,9 +412,10 @@ def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
         Weight decay in place of the L2 term (training-weight-decay-everywhere)
     """
     profile = run.profile.training
+    runs = f" (best of {profile.seeds} training runs)" if profile.seeds > 1 else ""
     ruling.expected = (
-        f"Within {profile.max_games} games of self-play (best of {profile.seeds} training runs), a network that loses no line "
-        f"of replies when the grader's search plays with it at {', '.join(map(str, profile.playouts))} playouts."
+        f"Within {profile.max_games} games of self-play{runs}, a network that loses no line of replies when the grader's "
+        f"search plays with it at {', '.join(map(str, profile.playouts))} playouts."
     )
     ruling.evidence.update(seed=trained.seed, curve=trained.curve, losing=trained.losing)
     ruling.evidence.update(watched=trained.watched, following=round(trained.following, 3))
