@@ -64,15 +64,15 @@ def require_compiler(assignment: Assignment) -> None:
 def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     """Return the relative paths of the engine's sources in the submission, in order.
 
-    If there is a `submission.toml`, it lists them. Otherwise they are all sources below the engine folder, except those
-    that another file of the engine includes and those that are separate programs.
+    If there is a `submission.toml` that is not empty, it lists them. Otherwise they are all sources below the engine folder,
+    except those that another file of the engine includes and those that are separate programs.
 
     Raises:
         StudentFault: there is no source, or the list names a missing file.
         CouldNotGrade: there are two engines, or no source includes the header, and nothing says which source counts.
     """
-    if SUBMISSION_TOML in submission.files:
-        return _listed_sources(submission, assignment)
+    if listed := _listed(submission):
+        return _listed_sources(listed, submission, assignment)
     folder = f"{assignment.engine_folder}/"
     files = _SourceFiles(submission, assignment)
     if not files.sources:
@@ -171,20 +171,34 @@ def _example(sources: list[str], engine: str) -> str:
     return f"engine.sources = {json.dumps([engine], ensure_ascii=False)}  # and its {len(sources) - 1} other sources"
 
 
-def _listed_sources(submission: Submission, assignment: Assignment) -> list[str]:
+def _listed(submission: Submission) -> list[str]:
+    """Return the sources as submission.toml names them; none if it is empty, or if all its lines are comments."""
+    content, reason = submission.files.get(SUBMISSION_TOML, b""), ""
     try:
-        content = submission.files[SUBMISSION_TOML]
         if len(content) > MAX_TOML_BYTES:
             raise ValueError
         # utf-8-sig: Windows editors write a byte order mark.
-        sources = tomllib.loads(content.decode("utf-8-sig"))["engine"]["sources"]
+        table = tomllib.loads(content.decode("utf-8-sig"))
+        if table in ({}, {"engine": {}}):
+            return []
+        sources = table["engine"]["sources"]
         if not isinstance(sources, list) or not sources or not all(isinstance(s, str) for s in sources):
             raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise StudentFault(
-            f"{SUBMISSION_TOML} cannot be read: expected [engine] on one line and sources = [...] on the next, or both in one "
-            'line such as engine.sources = ["Minimax/my_engine.cpp", "Minimax/search.cpp"]'
-        ) from error
+        return sources
+    except UnicodeDecodeError:
+        reason = " (it is not saved as UTF-8)"
+    except tomllib.TOMLDecodeError as error:
+        reason = f" ({error})"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise StudentFault(
+        f"{SUBMISSION_TOML} cannot be read{reason}: expected [engine] on one line and sources = [...] on the next, or both in "
+        'one line such as engine.sources = ["Minimax/my_engine.cpp", "Minimax/search.cpp"]'
+    )
+
+
+def _listed_sources(sources: list[str], submission: Submission, assignment: Assignment) -> list[str]:
+    """Return the places of listed sources; raise a StudentFault if one is missing or is none."""
     places = [_place(path, assignment) for path in sources]
     if missing := [path for path, place in zip(sources, places, strict=True) if place not in submission.files]:
         raise StudentFault(f"{SUBMISSION_TOML} names {_names(missing)}, but the submission has no such file that is collected.")
@@ -234,7 +248,7 @@ def build_submitted(
         CouldNotGrade: see `engine_sources` and `build_engine`.
     """
     sources = engine_sources(submission, assignment)
-    files = None if SUBMISSION_TOML in submission.files else _SourceFiles(submission, assignment)
+    files = None if _listed(submission) else _SourceFiles(submission, assignment)
     programs = files.named_programs if files else []
     try:
         return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), [], programs)

@@ -278,9 +278,8 @@ def test_the_list_says_which_sources_count_and_in_which_order(sources, mark):
     "listed",
     [
         b"[engine\nsources = []",
-        b"",
-        b"[engine]\n",
         b"engine = 3",
+        b'[engine]\nsource = ["Minimax/engine.cpp"]',
         b"[engine]\nsources = []",
         b'[engine]\nsources = "Minimax/engine.cpp"',
         b'[engine]\nsources = ["Minimax/engine.cpp", 3]',
@@ -291,9 +290,8 @@ def test_the_list_says_which_sources_count_and_in_which_order(sources, mark):
     ],
     ids=[
         "TOML syntax",
-        "empty",
-        "no sources",
         "engine a number",
+        "misspelt",
         "no source",
         "a word",
         "a number among them",
@@ -305,8 +303,24 @@ def test_the_list_says_which_sources_count_and_in_which_order(sources, mark):
 )
 def test_a_list_that_is_none_is_one_sentence_with_an_example(fault, listed):
     sentence = fault(OWN, listed)
-    assert sentence.startswith("submission.toml cannot be read: expected [engine] on one line")
+    assert sentence.startswith("submission.toml cannot be read") and ": expected [engine] on one line" in sentence
     assert example_in(sentence) == ["Minimax/my_engine.cpp", "Minimax/search.cpp"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "reason"),
+    [
+        (b'engine.sources = ["Minimax\\engine.cpp"]', r"(Unescaped '\' in a string (at line 1, column 29))"),
+        ('engine.sources = ["Minimax/引擎.cpp"]'.encode("gbk"), "(it is not saved as UTF-8)"),
+    ],
+)
+def test_the_cause_of_a_list_that_cannot_be_read_is_named(fault, listed, reason):
+    assert f"submission.toml cannot be read {reason}: expected" in fault(OWN, listed)
+
+
+@pytest.mark.parametrize("listed", [b"", b"[engine]\r\n# sources = []\r\n"])
+def test_a_list_that_says_nothing_is_as_good_as_none(sources, listed):
+    assert sources(OWN, listed) == sources(OWN)
 
 
 @pytest.mark.parametrize(
