@@ -57,7 +57,9 @@ def _syntax_error(path: str, content: bytes) -> str:
         with warnings.catch_warnings(action="ignore"):
             ast.parse(content, path)
     except SyntaxError as error:
-        return f"{path}, line {error.lineno}, is not valid Python: {error.msg}."
+        line = f", line {error.lineno}," if error.lineno else ""
+        hint = " (save it as UTF-8)" if b"\0" in content else ""  # as in UTF-16
+        return f"{path}{line} is not valid Python: {error.msg}{hint}."
     except (ValueError, RecursionError, MemoryError) as error:
         return f"{path} is not valid Python: {error}."
     return ""

@@ -165,6 +165,13 @@ def test_a_name_that_cannot_be_written_gets_one_sentence(folder, tmp_path, name,
     assert "\n" not in str(caught.value)
 
 
+def test_python_that_is_saved_as_utf_16_is_named(folder, tmp_path, capsys):
+    (folder / "AlphaZero/mcts_pure.py").write_text("import numpy\n", encoding="utf-16")
+    submit.main(tmp_path / "gina.zip", folder)
+    said = capsys.readouterr().err
+    assert "mcts_pure.py is not valid Python: source code string cannot contain null bytes (save it as UTF-8)." in said
+
+
 def test_packing_again_replaces_the_archive_and_leaves_nothing_beside_it(folder):
     archive = folder / "submission.zip"
     submit.main(archive, folder)
