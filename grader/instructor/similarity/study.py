@@ -112,7 +112,7 @@ def _prints_of(work: Work, given: Mapping[str, set[int]], left_out: list[LeftOut
     for part in given:
         files = work.files(part)
         if not files:
-            left_out.append(LeftOut(work.label, f"{part}: nothing was handed in", by_hand=False))
+            left_out.append(LeftOut(work.label, f"{part}: no source was found where it is collected", by_hand=False))
             continue
         try:
             prints = Prints(joined(files), part).without(given[part])
