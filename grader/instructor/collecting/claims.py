@@ -70,21 +70,23 @@ def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], 
     for upload in uploads:
         if upload.when is not None and not upload.key:
             by_batch.setdefault(upload.batch, []).append(upload)
-    useless, zones = {}, []
+    useless: dict[str, str] = {}
+    zones: dict[str, str] = {}
     for batch, several in by_batch.items():
+        name = batch or "The files of the command line"
         if naive := [upload.when for upload in several if upload.when and upload.when.tzinfo is None]:
             zone = due.local(naive[0]).strftime("%z")
             whose = "the due date" if due.zone else "this machine"
-            zones.append(f"{batch}: its times have no time zone; that of {whose} is assumed, UTC{zone[:3]}:{zone[3:5]}.")
+            zones[batch] = f"{name}: the times have no time zone; that of {whose} is assumed, UTC{zone[:3]}:{zone[3:5]}."
         times = [due.local(upload.when) for upload in several if upload.when]
         fewest = FEWEST_SINGLES if batch == SINGLES else FEWEST
         if len(times) >= fewest and max(times) - min(times) <= timedelta(seconds=FEW_S):
             useless[batch] = (
-                f"{batch or 'The files of the command line'}: the {len(times)} times lie within a minute, so they say when the "
-                "files were packed or copied, and not when they were handed in; they are not used."
+                f"{name}: the {len(times)} times lie within a minute, so they say when the files were packed or copied, and "
+                "not when they were handed in; they are not used."
             )
     kept = [replace(upload, when=None) if upload.batch in useless and not upload.key else upload for upload in uploads]
-    return kept, [*useless.values(), *(line for line in zones if line.partition(": its")[0] not in useless)]
+    return kept, [*useless.values(), *(line for batch, line in zones.items() if batch not in useless)]
 
 
 def joined(claims: Sequence[Claim], expected: Expected, due: Due) -> list[Claim]:

@@ -5,6 +5,7 @@
 | Canvas | files `lastnamefirstname_[LATE_]USER_FILE_name.zip`, texts and links (see `canvas`) |
 | Moodle | folders or files `First Last_NUMBER_assignsubmission_file_`, with the student's files inside or appended |
 | Gradescope | a folder `submission_NUMBER` for each submission, unpacked, and `submission_metadata.yml` |
+| Blackboard | files `ASSIGNMENT_USER_attempt_TIME_name.zip`, and `ASSIGNMENT_USER_attempt_TIME.txt` with a comment |
 | any other | an archive or folder for each student, with the student's id in its name |
 """
 
@@ -28,6 +29,7 @@ from grader.pipeline.archive_names import is_archive, readable, without_suffix
 
 CLASS_LIMITS = Limits(entries=200_000, unpacked_bytes=64 << 30, directory_bytes=128 << 20)
 MOODLE_NAME = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)")
+BLACKBOARD_NAME = re.compile(r"(?:.*_)?(?P<user>[^_]+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.+)|\.txt)")
 SUFFIX = re.compile(r"(?<=.)\.\w{1,5}$")
 GRADESCOPE_FOLDER = re.compile(r"submission_\d+")
 ONLINE_TEXT = "onlinetext"
@@ -132,6 +134,8 @@ class Reader:
             return person
         if found := MOODLE_NAME.fullmatch(name):
             return Person(MOODLE, found["number"], found["name"])
+        if found := BLACKBOARD_NAME.fullmatch(name):
+            return Person(FILES, found["user"], student_id=found["user"])
         if found := canvas_name(name):
             return Person(CANVAS, found["user"], found["name"])
         return Person(FILES, bare)
@@ -167,7 +171,10 @@ class Reader:
             return upload
         if person.platform == MOODLE and (found := MOODLE_NAME.fullmatch(name)):
             name = found["file"] or name
-        return Upload(batch, (person,), name, {name: member}, when=member.modified)
+        when = member.modified
+        if not self.pattern and (found := BLACKBOARD_NAME.fullmatch(name)):
+            name, when = found["file"] or name, _blackboard_time(found["time"]) or when
+        return Upload(batch, (person,), name, {name: member}, when=when)
 
     def class_download(self, name: str, entries: Entries) -> Download | None:
         """Return the uploads of a class download; None if this looks like the submission of one student."""
@@ -182,6 +189,8 @@ class Reader:
             kind, uploads = GRADESCOPE, _of_gradescope(name, tops, entries, wrapper)
         elif any(MOODLE_NAME.fullmatch(top) for top in tops) and not self.pattern:
             kind, uploads = MOODLE, _of_moodle(name, tops, self)
+        elif any(BLACKBOARD_NAME.fullmatch(top) for top in loose) and not self.pattern:
+            kind, uploads = "Blackboard", self.of_tops(name, tops, entries, wrapper)
         elif any(canvas_name(top) for top in loose) and not self.pattern:
             kind, uploads = CANVAS, self.of_tops(name, tops, entries, wrapper)
         elif self.is_class(tops, files):
@@ -235,6 +244,13 @@ class Reader:
             refused = _refused_below(f"{wrapper}{top}/", entries)
             uploads.append(_of_folder(batch, (self.person_of_file(top, folder=True),), top, inside, refused))
         return uploads
+
+
+def _blackboard_time(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d-%H-%M-%S")
+    except ValueError:
+        return None
 
 
 def _without_junk(files: Mapping[str, Member]) -> dict[str, Member]:
