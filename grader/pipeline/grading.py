@@ -143,10 +143,11 @@ def grade_submission(
 
 
 def pytest_arguments(assignment: Assignment) -> list[str]:
-    """Return the arguments with which pytest runs the checks of an assignment, and nothing of the configuration around it."""
+    """Return the arguments with which pytest, started in ROOT, runs the checks, and nothing of the configuration there."""
     checks = ROOT / assignment.checks_folder
     arguments = [str(checks), "-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull]
-    arguments += [f"--rootdir={ROOT}", f"--confcutdir={checks}", "--import-mode=importlib"]
+    # pytest would replace what looks like a variable, $HOME, in the path of its root.
+    arguments += [f"--rootdir={os.curdir}", f"--confcutdir={checks}", "--import-mode=importlib"]
     if not checks.is_relative_to(CHECKS):
         arguments += ["-p", "grader.judge.conftest"]  # pytest finds it by itself only above the checks
     return arguments

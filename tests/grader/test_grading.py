@@ -57,6 +57,17 @@ def test_checks_that_pytest_is_to_run_by_hand_give_one_sentence():
     assert done.returncode == 4 and done.stderr == "ERROR: the checks are run by python -m grader grade or check\n\n"
 
 
+def test_a_dollar_sign_in_the_path_of_the_tree_is_no_variable(tmp_path, assignment, monkeypatch):
+    """pytest expands variables in the path of its root, and found no folder there."""
+    (root := tmp_path / "a$HOME").mkdir()
+    monkeypatch.setattr(grading, "ROOT", root)
+    (checks := root / assignment.checks_folder).mkdir(parents=True)
+    monkeypatch.setattr(grading, "CHECKS", checks)
+    (checks / "test_one.py").write_text("def test_one(): pass\n")
+    ended = subprocess.run([sys.executable, "-m", "pytest", *grading.pytest_arguments(assignment)], cwd=root, env=os.environ)
+    assert ended.returncode == 0
+
+
 def test_unfilled_stubs_get_nothing_and_one_sentence_each_and_no_engine_is_no_zero(submission, graded):
     stubs = {f"AlphaZero/{p.name}": p.read_text() for p in (ROOT / "AlphaZero").glob("*.py")}
     checks, results = graded(submission("stubs", {**NO_ENGINE, **stubs}))
