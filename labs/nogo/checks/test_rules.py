@@ -31,6 +31,8 @@ from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
 
 GAMES, COPIES, REFUSED = 24, 16, 12
+UNLISTED = "positions with a taken point that it does not list"
+TAKEN_TRIED = 4  # of these positions, so that a board that lists every point gets nothing for what it refuses
 AGAIN = 6  # games that are played twice on one board
 ENDS = 6  # positions without a move, by the board's own list, in which the end must be right
 REASONS = {
@@ -215,17 +217,22 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
 
     On an empty board, a negative index from the end of a list of all points is that of a legal move.
 
-    Accepts: captures and suicides that the board itself lists, which rules.legal judges. Also see `test_planes`.
+    Accepts: illegal moves that the board itself lists, which rules.legal judges. Also see `test_planes`.
     """
     ruling.expected = "do_move raises ValueError for an illegal move and leaves the board as it was."
     watch = ["availables", "get_current_player", "states?", "last_move?", "current_state?"]
-    for case, walk in followed_games(worker, ruling, lambda: cases.draw("game", rng), REFUSED, Tally({LATE: LATE_MOVES})):
+    tally = Tally({LATE: LATE_MOVES, UNLISTED: TAKEN_TRIED})
+    for case, walk in followed_games(worker, ruling, lambda: cases.draw("game", rng), REFUSED, tally):
         plies = rng.randrange(walk.plies // 2, walk.plies + 1)
         why, listed, position = case["why"][plies], walk.listed(plies), walk.position
         wrong = []
         for kind in REASONS:
-            found = [move for move in np.flatnonzero(why == kind).tolist() if kind == TAKEN or move not in listed]
+            found = [move for move in np.flatnonzero(why == kind).tolist() if move not in listed]
             wrong += [rng.choice(found)] if found else []
+        if any(why[move] == TAKEN for move in wrong):
+            tally.found[UNLISTED] += 1
+        elif walk.plies:
+            tally.cut(f"{position.after(plies)}, it lists points that are taken.")
         outside = next(move for move in count(len(why)) if move not in listed)
         for ply, steps in ((plies, [*wrong, outside]), (0, [move for move in (-1,) if move not in walk.listed(0)])):
             start, legal = position.before(ply), np.flatnonzero(case["why"][ply] == LEGAL).tolist()
