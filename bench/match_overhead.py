@@ -295,7 +295,7 @@ def main() -> int:
     print(f"{here['processor']}, {here['cores']} cores, {platform.system()}, Python {here['python']}, numpy {np.__version__}")
     rounds = []
     with one_core() as core:  # for this program and all engines
-        where = "on any core" if core is None else f"on core {core} alone"
+        where = "on a core that other games use" if core is None else f"on core {core} alone"
         print(f"seed {options.seed}, {options.rounds} rounds of {options.games} games, {where}, {path}")
         for seed in seeds:  # not timed; this determines the games and loads everything into memory
             moves[seed] = play_arena(path, seed).moves

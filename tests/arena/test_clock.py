@@ -1,5 +1,6 @@
 """The clock counts the CPU time of everything an engine runs, allows none on the opponent's time, and ends idle engines."""
 
+import contextlib
 import errno
 import os
 import signal
@@ -204,8 +205,25 @@ def test_games_side_by_side_are_given_different_cores(tmp_path, monkeypatch):
         pool.submit(int).result()  # a thread begins with the cores of the one that starts it
         with one_core() as first:
             assert first == own[0] and os.sched_getaffinity(0) == {first}
-            assert pool.submit(taken).result() == ((own[1], {own[1]}) if len(own) > 1 else (None, set(own)))
+            if len(own) > 1:
+                assert pool.submit(taken).result() == (own[1], {own[1]})
     assert sorted(os.sched_getaffinity(0)) == own
+
+
+def test_games_that_find_no_free_core_share_the_cores_in_turn(tmp_path, monkeypatch):
+    """An engine with threads that plans by the wall clock would use too much CPU time on several cores."""
+    monkeypatch.setattr(cores, "LOCKS", tmp_path)
+    own = os.sched_getaffinity(0)
+    shared = []
+    with contextlib.ExitStack() as stack:
+        for _ in own:
+            stack.enter_context(one_core())
+            os.sched_setaffinity(0, own)
+        for _ in own:
+            with one_core() as core:
+                shared.append(os.sched_getaffinity(0))
+                assert core is None and len(shared[-1]) == 1
+    assert set().union(*shared) == own
 
 
 def test_a_game_is_played_where_the_file_system_has_no_locks(tmp_path, monkeypatch):
@@ -216,7 +234,8 @@ def test_a_game_is_played_where_the_file_system_has_no_locks(tmp_path, monkeypat
     monkeypatch.setattr("fcntl.flock", refused)
     own = os.sched_getaffinity(0)
     with one_core() as core:
-        assert core is None and os.sched_getaffinity(0) == own
+        assert core is None and len(os.sched_getaffinity(0)) == 1
+    assert os.sched_getaffinity(0) == own
 
 
 @pytest.mark.parametrize("fault", ["none", "ponder", "ignore_sigterm", "leave_child", "daemon"])
