@@ -1,11 +1,22 @@
 """What an engine says out of place is named, with what to do."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from arena.engine.engine_process import EngineSpec, Limits
-from grader.judge.support.engine_talk import FLUSH, FORM, NOTES, explain_answer, explain_talk, first_stone, listen
+from arena.rules import SWAP, Termination
+from grader.judge.support.engine_talk import (
+    FLUSH,
+    FORM,
+    NOTES,
+    explain_answer,
+    explain_fault,
+    explain_talk,
+    first_stone,
+    listen,
+)
 
 LIMITS = Limits(move_s=5)
 LOOP = "side = input()\n{name}\nfor line in sys.stdin:\n    {answer}\n"
@@ -79,6 +90,7 @@ def test_the_cause_is_named_and_the_first_stone_is_still_read(changes, sentence)
         ("depth 4 12 7 7\n", f"It wrote 'depth 4 12' before its answer '7 7'. {NOTES}"),
         ("7\n7\n", f"It wrote the two numbers 7 and 7 on two lines. {FORM}"),
         ("7 7\n8 8\n", f"It gave more than one answer to one line: '7 7', '8 8'. {FORM}"),
+        ("7 7\n\n", f"It wrote an empty line after its answer '7 7'. {FORM}"),
         ("7 7\nscore 12\n", f"It wrote 'score 12' after its answer '7 7'. {NOTES}"),
         ("best: 7 7\n", f"It wrote 'best:' before its answer '7 7'. {NOTES}"),
         ("Your move?\n", f"It wrote 'Your move?', which is not an answer. {NOTES}"),
@@ -93,6 +105,19 @@ def test_the_answer_of_the_game_is_explained_unless_its_answer_now_has_several_l
     assert explain_talk(heard(answer='print("8,8", flush=True)'), "9,5").startswith("It answered '9,5' where 9 5 was expected.")
     talk = heard(answer=f'print("0.5 12", flush=True); {ANSWER}')
     assert explain_talk(talk, "0.7 31") == f"It wrote '0.5 12' before its answer '7 7'. {NOTES}"
+
+
+@pytest.mark.parametrize(
+    ("moves", "refused", "words"),
+    [
+        ([(4, 5), (9, 2)], "4 5", "Its board lacks the stone that it placed at ply 1, or it does not test whether"),
+        ([(4, 5), (8, 8)], "8 8", "Otherwise its board lacks the stone that its opponent placed at ply 2, or it does not"),
+        ([(4, 5), (8, 8), (7, 7), SWAP, (5, 5), (1, 1)], "4 5", "placed at ply 1, before the swap. A swap removes no stones"),
+    ],
+)
+def test_a_taken_point_is_told_with_the_stone_that_is_there(moves, refused, words):
+    game = SimpleNamespace(moves=moves, refused=refused, termination=Termination.ILLEGAL_MOVE)
+    assert words in explain_fault(game, 0, None, LIMITS)
 
 
 def test_a_program_that_ends_or_cannot_be_heard_is_no_fault_of_the_listener():

@@ -123,13 +123,16 @@ def explain_talk(talk: Talk, refused: str = "") -> str:
     if not talk.answer.strip() and talk.at_the_end.strip():
         return f"Its answer {_shown(talk.at_the_end)} came only when its input ended. {FLUSH}"
     if refused and len(talk.answer.splitlines()) < 2:
-        return explain_answer(f"{refused}\n")
+        return explain_answer(refused.removesuffix("\n") + "\n")
     return explain_answer(talk.answer)
 
 
 def explain_answer(text: str) -> str:
     """Return what is wrong with an answer, or with the text in its place; "" if nothing is wrong or the cause is unknown."""
     lines = [line.strip()[:LINE_CAP] for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 and _is_point(lines[0]) and len(text.splitlines()) > 1:
+        place = "after" if text.startswith(lines[0]) else "before"
+        return f"It wrote an empty line {place} its answer {_shown(lines[0])}. {FORM}"
     if not lines or (len(lines) == 1 and text.endswith("\n") and _is_point(lines[0])):
         return ""
     if len(lines) == 2 and all(re.fullmatch(r"-?\d+", line) for line in lines):
@@ -224,10 +227,13 @@ def _explain_illegal_move(game: GameRecord, seat: int) -> str:
     x, y = point = from_line(game.refused)
     if not (0 <= x < SIZE and 0 <= y < SIZE):
         return f"Both numbers count from 0 to {SIZE - 1}."
+    ply = game.moves.index(point) + 1
+    lacks = f"board lacks the stone that {('it', 'its opponent')[(ply - 1) % 2 != seat]} placed at ply {ply}"
     if point in stones_before_swap(game.moves):
-        return "That stone was there before the swap. A swap removes no stones: it changes their colours."
+        return f"Its {lacks}, before the swap. A swap removes no stones: it changes their colours."
+    unseen = f"{lacks}, or it does not test whether its answer is free."
     causes = [
-        f"If it {slip}, it meant {meant[0]} {meant[1]} here, which would be free"
+        f"If it {slip}, it meant {meant[0]} {meant[1]} here, which would be free."
         for slip, meant in likely_slips(game.moves, seat, point)
     ]
-    return f"{'. '.join(causes)}. Otherwise its board lacks the stone that is there." if causes else ""
+    return " ".join([*causes, f"Otherwise its {unseen}"]) if causes else f"Its {unseen}"
