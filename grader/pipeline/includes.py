@@ -29,6 +29,7 @@ OPERATORS = {
     "<": operator.lt,
     ">": operator.gt,
 }
+MOST_MACROS = 8  # in a chain; a macro may stand for itself
 # Macros that sources ask for and g++ defines under Linux.
 PREDEFINED = ("__cplusplus", "__GNUC__", "__GNUG__", "__has_include", "__linux__", "__linux", "__unix__", "__unix")
 
@@ -93,12 +94,22 @@ def _holds(condition: str, macros: Mapping[str, str]) -> bool:
 def _is_true(term: str, macros: Mapping[str, str]) -> bool:
     comparison = COMPARISON.fullmatch(term)
     if comparison and comparison[1] not in PREDEFINED:
-        left = macros.get(comparison[1], comparison[1])  # a name that is not defined here may be so in a header
+        left = _resolved(comparison[1], macros)  # a name that is not defined here may be so in a header
         if NUMBER.fullmatch(left):
             return bool(OPERATORS[comparison[2]](int(left), int(comparison[3])))
     name = NAME.search(term)
     if name is None:
         return False
-    value = name[0] if name[0][0].isdigit() else macros.get(name[0], "0")
-    true = name[0] in macros if "defined" in term else value != "0"
+    value = _resolved(name[0], macros)
+    true = name[0] in macros if "defined" in term else value == "true" or not (value == "0" or value.isidentifier())
     return true != term.strip("( \t").startswith("!")
+
+
+def _resolved(word: str, macros: Mapping[str, str]) -> str:
+    """Return what a name stands for through a chain of macros, without parentheses around it, or the word itself."""
+    for _ in range(MOST_MACROS):
+        word = word.strip("() \t")
+        if word not in macros:
+            break
+        word = macros[word]
+    return word
