@@ -30,7 +30,9 @@ SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".CPP")  # g++ takes these for C++
 SUBMISSION_TOML = "submission.toml"
 # A parameter of this name is followed by a comma or a parenthesis.
 ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\s*[=;{(]", re.MULTILINE)
-MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)\s+main\s*\(", re.MULTILINE)
+MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|int32_t|auto|signed)\s+main\s*\(", re.MULTILINE)
+# How nm lists a main that replaces the weak one of the header.
+STRONG_MAIN = re.compile(r"^main T ", re.MULTILINE)
 # The assembler's report of an error in inline assembly: FILE:LINE: Error: WHAT.
 ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.+)$", re.MULTILINE)
 # What the compiler says when it can use neither TMPDIR nor another folder for its temporary files.
@@ -92,6 +94,10 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
             f"that names the sources of the one that counts, for example with the line {_example(together, engine)}"
         )
     return [path for path in files.sources if path not in files.other_programs]
+
+
+class OtherMain(CouldNotGrade):
+    """The sources compile together, but into another program than the engine."""
 
 
 class _SourceFiles:
@@ -241,7 +247,8 @@ def build_submitted(
 ) -> CompiledEngine:
     """Compile the engine of a submission into `binary`.
 
-    If its sources do not compile together, those that share headers with the engine are tried once more without the others.
+    If its sources do not compile together, or into another program than the engine, those that share headers with the engine
+    are tried once more without the others.
 
     Raises:
         StudentFault: there is no engine, or it does not compile either way; the message gives the first reason.
@@ -250,22 +257,39 @@ def build_submitted(
     sources = engine_sources(submission, assignment)
     files = None if _listed(submission) else _SourceFiles(submission, assignment)
     programs = files.named_programs if files else []
+
+    def compiled(sources: list[str], left_out: list[str]) -> CompiledEngine:
+        has_helpers = files is not None and len(sources) > 1
+        said = build_engine(workspace, sources, binary, assignment, sandbox, main_of_header=has_helpers)
+        return CompiledEngine(sources, said, left_out, programs)
+
     try:
-        return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), [], programs)
-    except StudentFault as reason:
+        return compiled(sources, [])
+    except (StudentFault, OtherMain) as reason:
         closest = files.belonging_to(files.engines[0]) if files else sources
         left_out = [path for path in sources if path not in closest]
         if not left_out:
             raise
-        sources = [path for path in sources if path in closest]
         try:
-            return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), left_out, programs)
-        except StudentFault:
+            return compiled([path for path in sources if path in closest], left_out)
+        except (StudentFault, OtherMain):
             raise reason from None
 
 
-def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: Assignment, sandbox: Sandbox) -> str:
+def build_engine(
+    workspace: Path,
+    sources: list[str],
+    binary: Path,
+    assignment: Assignment,
+    sandbox: Sandbox,
+    *,
+    main_of_header: bool = False,
+) -> str:
     """Compile `sources` of the workspace into `binary`, confined like everything else in a submission.
+
+    Args:
+        main_of_header: whether the program's main must be the one of the header. A source that has another one, made by a macro
+            perhaps, replaces it without an error.
 
     Returns:
         The compiler's warnings; empty if there are none.
@@ -273,7 +297,7 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
     Raises:
         StudentFault: the engine does not compile, or takes too long or too much room; the message quotes the first error.
         CouldNotGrade: the machine was too busy to tell whether compiling takes too long, or the compiler found no place or no
-            room for its temporary files.
+            room for its temporary files. OtherMain: see `main_of_header`.
     """
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
     compile_s = int(assignment.compile_limit_s)
@@ -315,6 +339,13 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
         mib, most_mib = built.stat().st_size >> 20, assignment.limits.engine_memory_mib
         if mib > most_mib:
             raise StudentFault(f"The engine is a program of {mib} MiB, more than the {most_mib} MiB of memory that it may use.")
+        # In reverse order, because what nm says is cut off at the end and the names of C++ functions begin with _.
+        if main_of_header and STRONG_MAIN.search(compiled(["nm", "-P", "-g", "-r", str(built)])):
+            raise OtherMain(
+                f"One of the sources ({_names(sources)}) has a main function that replaces that of {assignment.engine_header}, "
+                f"so the program may be a test and not the engine: write a file {SUBMISSION_TOML} that names the sources of "
+                'the engine, with a line such as engine.sources = ["Minimax/my_engine.cpp", "Minimax/search.cpp"]'
+            )
         binary.parent.mkdir(parents=True, exist_ok=True)
         fresh = binary.with_name(f".{binary.name}.{os.getpid()}")
         try:

@@ -126,6 +126,17 @@ def test_a_draft_that_keeps_the_engine_from_compiling_is_left_out_and_named(subm
     assert (compiled.sources, compiled.left_out) == (["Minimax/board.cxx", "Minimax/engine.cpp"], ["Minimax/draft.cpp"])
 
 
+HIDDEN_MAIN = "#define PROGRAM(name) int name() { return 0; }\nPROGRAM(main)\n"
+
+
+def test_a_program_whose_main_a_macro_makes_does_not_take_the_engine_s_place(submitted):
+    compiled = submitted({**PARTS, "Minimax/try.cpp": HIDDEN_MAIN})
+    assert (compiled.sources, compiled.left_out) == (["Minimax/board.cxx", "Minimax/engine.cpp"], ["Minimax/try.cpp"])
+    words = r"One of the sources \(.*Minimax/try\.cpp\) has a main function that replaces that of AIController\.h, so"
+    with pytest.raises(CouldNotGrade, match=words):
+        submitted({**PARTS, "Minimax/try.cpp": '#include "board.h"\n' + HIDDEN_MAIN})
+
+
 def test_an_engine_with_a_main_of_its_own_beside_a_draft_is_named_as_not_compiled(submitted):
     own_main = "#define main unused\n" + WHOLE_ENGINE.replace("<time.h>", "<time.h>\n#undef main") + "int main() {}\n"
     compiled = submitted({**PARTS, "Minimax/finished.cpp": own_main, "Minimax/test.cpp": "int main() {}\n"})

@@ -169,6 +169,7 @@ WITHOUT_ITS_MAIN = b"#define main unused\n" + ENGINE + b"#undef main\n"
     "program",
     [
         b"int\nmain()\n{\n}",
+        b"#define int long long\nint32_t main() {}",
         b"#include <iostream>\n#ifndef TRY_CPP\n#define TRY_CPP\n" + PROGRAM + b"#endif",
         b"#ifdef _WIN32\nint wmain() {}\n#else\n" + PROGRAM + b"#endif",
         b'#include "search.cpp"\n' + PROGRAM,
@@ -178,6 +179,7 @@ WITHOUT_ITS_MAIN = b"#define main unused\n" + ENGINE + b"#undef main\n"
     ],
     ids=[
         "main on two lines",
+        "main by another name of int",
         "in an include guard",
         "for two systems",
         "with a source of the engine",
