@@ -34,6 +34,7 @@ GAMES, COPIES, REFUSED = 24, 16, 12
 UNLISTED = "positions with a taken point that it does not list"
 TAKEN_TRIED = 4  # of these positions, so that a board that lists every point gets nothing for what it refuses
 AGAIN = 6  # games that are played twice on one board
+TURNS = "positions in second halves in which it knows whose turn it is"
 ENDS = 6  # positions without a move, by the board's own list, in which the end must be right
 REASONS = {
     TAKEN: "it is taken",
@@ -157,16 +158,21 @@ def test_planes(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
     """Compare the feature planes at every ply, and what `states` and `last_move` say of the same.
 
     Accepts: entries of 0 in `states` for points without a stone; games that a board follows only in part, because it does not
-    list a legal move, which rules.legal judges.
+    list a legal move, which rules.legal judges, or takes the wrong player for the side to move, which rules.end judges.
     """
     ruling.expected = "current_state gives the four planes of section 2.3 at every ply."
-    tally, watch = Tally({LATE: LATE_MOVES}), ("current_state", "get_current_player", "states!", "last_move")
+    tally, watch = Tally({TURNS: LATE_MOVES}), ("current_state", "get_current_player", "states!", "last_move")
     for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply, values in enumerate(walk.seen):
             right, place = case["planes"][ply].astype(float), walk.position.after(ply)
+            player, got_player = 1 + (walk.position.start_player + ply) % 2, int(shaped(values, "get_current_player", ()))
+            if got_player != player:
+                tally.cut(f"{place}, player {player} is to move; got {got_player}.")
+                break
             _expect_planes(place, shaped(values, "current_state", right.shape), right)
-            _expect_stones(place, values, right, 1 + (walk.position.start_player + ply) % 2)
+            _expect_stones(place, values, right, player)
             expect_last_move(values, walk.position, ply)
+            tally.found[TURNS] += ply > len(case["moves"]) // 2
     ruling.seen = f"The same planes at every ply of {GAMES} games."
 
 
@@ -187,15 +193,10 @@ def _expect_planes(place: str, got: np.ndarray, right: np.ndarray) -> None:
 
 
 def _expect_stones(place: str, values: Values, planes: np.ndarray, side: int) -> None:
-    """Raise StudentFault unless `states` holds the stones of the planes.
-
-    The player to move is `side`, or the one that the board names, which rules.end judges.
-    """
-    named, (own, other) = int(shaped(values, "get_current_player", ())), planes[:2, ::-1].reshape(2, -1)
+    """Raise StudentFault unless `states` holds the stones of the planes, where `side` is to move."""
+    own, other = planes[:2, ::-1].reshape(2, -1)
     points = np.flatnonzero(own + other).tolist()
-    if stones_in(values) not in [
-        {point: to_move if own[point] else 3 - to_move for point in points} for to_move in (side, named)
-    ]:
+    if stones_in(values) != {point: side if own[point] else 3 - side for point in points}:
         raise StudentFault(f"{place}, states must hold the {len(points)} stones on the board, as a dict point -> player.")
 
 
