@@ -1,10 +1,12 @@
 """What network.outputs takes for the same outputs, and how it names outputs that differ."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from grader.errors import StudentFault
-from grader.judge.checks.test_network import LEAST_LOG, _expect_close, _train_mode
+from grader.judge.checks.test_network import LEAST_LOG, _both_heads, _expect_close, _expect_same_outputs, _train_mode
 from grader.judge.support.board_position import BoardPosition
 
 LOG_PROBS = np.log(np.array([[0.9, 0.1 - 2e-4, 2e-4, 1e-9, 1e-30], [0.5, 0.25, 0.15, 0.1, 1e-12]]))
@@ -73,3 +75,12 @@ def test_train_mode_is_named_if_the_value_of_a_state_depends_on_the_batch(train_
 
     sentence = _train_mode(Worker(), states)
     assert said in sentence and bool(said) == bool(sentence)
+
+
+def test_heads_in_the_wrong_order_are_a_matter_for_the_check_of_outputs_alone():
+    policy, value = np.log(np.full((4, 9), 1 / 9)), np.zeros((4, 1))
+    assert _both_heads((value, policy), 4).shape == _both_heads((policy, value[:, 0]), 4).shape == (4, 10)
+    case = SimpleNamespace(states=np.zeros((4, 9, 3, 3)), width=3, height=3, positions=[BoardPosition(3, 3, 3)] * 4)
+    worker = SimpleNamespace(call=lambda operation, states: (value, policy))
+    with pytest.raises(StudentFault, match="forward returns the value first"):
+        _expect_same_outputs(worker, case, {"log_probs": policy, "value": value})

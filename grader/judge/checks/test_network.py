@@ -100,7 +100,7 @@ def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> N
 
 
 def _steady_heads(worker: Worker, states: np.ndarray) -> np.ndarray:
-    """Return both heads [N, 10] of forward for states of 3x3; raise StudentFault if they change from call to call.
+    """Return both heads of forward, one row per state; raise StudentFault if they change from call to call.
 
     If they did, a change of the weights would seem to have an effect.
     """
@@ -111,11 +111,10 @@ def _steady_heads(worker: Worker, states: np.ndarray) -> np.ndarray:
 
 
 def _both_heads(heads: Heads, count: int) -> np.ndarray:
-    """Return both heads as an array [count, 10], one row per state of 3x3."""
-    log_probs, value = heads
-    if log_probs.shape != (count, 9) or value.size != count:
-        raise StudentFault(f"forward returns shapes {log_probs.shape} and {value.shape} for {count} states of 3x3.")
-    both = np.hstack([log_probs, value.reshape(-1, 1)]).astype(float)
+    """Return both heads as one array, one row per state; network.outputs reports another shape or order of the heads."""
+    if any(head.size == 0 or head.size % count for head in heads):
+        raise StudentFault(f"forward returns shapes {heads[0].shape} and {heads[1].shape} for {count} states of 3x3.")
+    both = np.hstack([head.reshape(count, -1) for head in heads]).astype(float)
     if np.isnan(both).any():  # which differs from everything, itself included
         raise StudentFault("forward returns NaN.")
     return both.clip(-MOST_OUTPUT, MOST_OUTPUT)  # so that infinity does not differ from itself
@@ -196,6 +195,8 @@ def _expect_same_outputs(worker: Worker, case: OutputsCase, answers: Answers) ->
     where = f"on {case.width}x{case.height} (width x height)"
     close = partial(_expect_close, positions=case.positions)
     seen_policy, seen_value = worker.call("net_forward", states=states)
+    if (seen_value.shape, seen_policy.shape) == (log_probs.shape, value.shape):
+        raise StudentFault("forward returns the value first; expected the log probabilities first, then the value.")
     worst = max(
         close(seen_policy, log_probs, f"forward's policy {where}", least=LEAST_LOG),
         close(seen_value, value, f"forward's value {where}"),
