@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.confinement.layers import layer_outputs
 from grader.confinement.loading import SCRATCH, STATE, board_at, load_module
-from grader.confinement.plain import number, whole
+from grader.confinement.plain import in_words, number, whole
 
 SYMMETRY_COUNT = 8  # a square board has eight symmetries
 HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test; a network may refuse all other handles
@@ -69,13 +69,22 @@ def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarra
     with torch.no_grad():
         try:
             model.train(train_mode)
-            log_probs, value = model(torch.as_tensor(states).to(precision_of(model)))
+            log_probs, value = both(model(torch.as_tensor(states).to(precision_of(model))), "forward")
             return log_probs.cpu().numpy(), value.cpu().numpy()
         finally:
             for tensor, entries in zip(tensors, kept, strict=True):
                 tensor.copy_(entries)
             for module, mode in modes:
                 module.training = mode
+
+
+def both(returned: Any, function: str) -> tuple[Any, Any]:
+    """Return the outputs of both heads; raise TypeError, with the name of the function, for anything but two outputs."""
+    try:
+        policy, value = returned
+    except (TypeError, ValueError):
+        raise TypeError(f"{function} must return the policy and the value; it returned {in_words(returned)}") from None
+    return policy, value
 
 
 def precision_of(model: Any) -> Any:
@@ -101,7 +110,7 @@ def net_layers(states: np.ndarray) -> list[list[Any]]:
 
 
 def net_policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    probs, value = STATE["net"].policy_value(states, *HANDLES)
+    probs, value = both(STATE["net"].policy_value(states, *HANDLES), "policy_value")
     return np.asarray(probs), np.asarray(value)
 
 
@@ -121,12 +130,23 @@ def plain_pairs(evaluation: tuple[Any, Any]) -> tuple[list[tuple[int, float]], f
 
 
 def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float, steps: int) -> list[list[float]]:
-    """Call train_step `steps` times on one batch, passed as in train.py; return [loss, entropy] of each step."""
-    done = []
-    for _ in range(steps):
-        loss, entropy = STATE["net"].train_step(tuple(states), tuple(probs), winners, lr)
-        done.append([number(loss), number(entropy)])
-    return done
+    """Call train_step `steps` times on one batch, passed as in train.py; return the numbers that each step returns."""
+    # train.py makes a new array of winners for each step, which may work in it.
+    return [numbers_in(STATE["net"].train_step(tuple(states), tuple(probs), winners.copy(), lr)) for _ in range(steps)]
+
+
+def numbers_in(returned: Any) -> list[float]:
+    """Return the numbers that a training step returns; they are two, the loss and the entropy, if it is right."""
+    if returned is None:
+        return []
+    try:
+        parts = list(returned)
+    except TypeError:  # a single number
+        parts = [returned]
+    try:
+        return [number(part) for part in parts]
+    except (TypeError, ValueError):
+        return []
 
 
 def net_gradients() -> dict[str, np.ndarray]:

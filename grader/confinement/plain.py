@@ -68,6 +68,13 @@ def _decode_array(parts: Any) -> np.ndarray:
     return np.frombuffer(content, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
 
 
+def in_words(value: Any) -> str:
+    """Return what a value is, for a message about a function that was given or has returned something unexpected."""
+    if value is None:
+        return "None"
+    return f"a tuple of {len(value)}" if type(value) is tuple else f"a value of type {type(value).__name__}"
+
+
 def number(value: Any) -> float:
     """Return a visit count, value, prior or loss as a float; it may be stored as a number or as an array with one entry."""
     try:

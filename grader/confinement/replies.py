@@ -115,7 +115,7 @@ REPLIES: dict[str, Layout] = {
     "net_policy_value": HEADS,
     "net_policy_value_fn": EVALUATION,
     "net_random_symmetries": ListOf(EVALUATION),
-    "net_train": ListOf(Row((NUMBER, NUMBER))),
+    "net_train": ListOf(ListOf(NUMBER)),
     "net_gradients": MapOf(ARRAY),
     "net_weights": MapOf(ARRAY),
     "train_start": NOTHING,

@@ -28,7 +28,7 @@ from grader.confinement.blame import describe
 from grader.confinement.cells import run_cell
 from grader.confinement.loading import STATE, board_at, load_module, seed_generators
 from grader.confinement.network_calls import HANDLES, OF_THE_NETWORK, OF_THE_TRAINING
-from grader.confinement.plain import decode, encode, hash_priors_and_value, number, whole
+from grader.confinement.plain import decode, encode, hash_priors_and_value, in_words, number, whole
 from grader.confinement.searched_trees import (
     children_of,
     dump_tree,
@@ -78,7 +78,7 @@ class SearchEvaluator:
 
     def __call__(self, board: Any, *handles: Any, **_: Any) -> tuple[Any, Any]:
         if not hasattr(board, "game_end"):
-            raise TypeError(f"the policy function was called with {_what(board)}; expected a Board")
+            raise TypeError(f"the policy function was called with {in_words(board)}; expected a Board")
         self.finished += bool(board.game_end()[0])
         legal = sorted(board.availables) if self.ascending else list(board.availables)
         if self.kind == "network":
@@ -180,15 +180,11 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     try:
         move, probs = returned
     except (TypeError, ValueError):
-        raise TypeError(f"get_action must return a move and probabilities; it returned {_what(returned)}") from None
+        raise TypeError(f"get_action must return a move and probabilities; it returned {in_words(returned)}") from None
     last = getattr(player.mcts, "_root", None)
     # All visits count if get_action has begun with a new MCTS.
     roots.append((last, visits_of(last) if player.mcts is mcts else 0.0))
     return {"move": whole(move), "probs": plain_probs(probs), "root": searched_root(roots)}
-
-
-def _what(value: Any) -> str:
-    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def _stones(board: Any) -> dict[Any, Any]:

@@ -16,6 +16,8 @@ from grader.judge.support.objectives import (
     HANDOUT,
     NOT_SQUARED,
     OBJECTIVES,
+    WITHOUT_CONVOLUTIONS,
+    WITHOUT_DENSE,
     Outputs,
     PossibleOutputs,
 )
@@ -70,6 +72,8 @@ def test_each_slip_in_the_l2_term_is_read_by_its_name(batch, outputs):
         (1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1 or key.endswith("bias")), BIASES),
         (1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1 or key in biases_of_layers), BIASES),
         (1e-4 * square, DOUBLED),
+        (1e-4 / 2 * squares(batch, lambda key, w: w.ndim == 4), WITHOUT_DENSE),
+        (1e-4 / 2 * squares(batch, lambda key, w: w.ndim != 4 and not key.endswith("bias")), WITHOUT_CONVOLUTIONS),
         (square / 2, FACTORLESS),
         (1e-4 / 2 * sum(np.linalg.norm(w) for w in not_biases.values()), NOT_SQUARED),
         (1e-4 / 2 * np.sqrt(square), NOT_SQUARED),

@@ -19,6 +19,7 @@ from grader.judge.support.objectives import (
     DIVERGENCE,
     HANDOUT,
     LOSS_TOLERANCE,
+    WITHOUT_CONVOLUTIONS,
     LossDiagnosis,
     Objective,
     Outputs,
@@ -50,23 +51,26 @@ def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
     return batch
 
 
-def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float], dict[str, np.ndarray]]:
-    """Take one step from the batch's weights; return ((loss, entropy), weights afterwards)."""
+def train(worker: Worker, batch: Batch, lr: float) -> tuple[list[float], dict[str, np.ndarray]]:
+    """Take one step from the batch's weights; return the numbers that train_step returns, and the weights afterwards.
+
+    The check of the loss decides whether these numbers are right.
+    """
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     before = worker.call("net_weights")
     # A first call may find the network in train mode.
     _, outputs, repeated = (worker.call("net_policy_value", states=batch.states) for _ in range(3))
     if not _are_same(outputs, repeated):
         raise StudentFault("policy_value returns different outputs each time it is called, so they could not show a step.")
-    losses = np.asarray(batch.step(worker, lr), dtype=float)
-    if losses.shape != (1, 2) or not np.all(np.isfinite(losses)):
-        raise StudentFault("train_step should return two finite numbers, the loss and the entropy.")
+    returned: list[float] = next(iter(batch.step(worker, lr)), [])
     after = worker.call("net_weights")
+    if not all(np.isfinite(weights).all() for weights in after.values()):
+        raise StudentFault(f"After a step at lr {lr:g} some of the network's weights are not finite numbers.")
     changed = not _are_equal(before, after)
     again = worker.call("net_policy_value", states=batch.states)
     if lr > 0 and changed and _are_same(outputs, again):
         raise StudentFault("train_step changes the state_dict but not the outputs: those are not the network's weights.")
-    return (float(losses[0, 0]), float(losses[0, 1])), after
+    return returned, after
 
 
 def _are_equal(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
@@ -116,6 +120,11 @@ def possible_outputs(worker: Worker, batch: Batch) -> PossibleOutputs:
     return PossibleOutputs(*of_modes)
 
 
+def read_returned(returned: list[float], possible: PossibleOutputs, batch: Batch) -> LossDiagnosis | None:
+    """Return the formula behind the loss that train_step returned with an entropy, or None."""
+    return read_loss(returned[0], possible, batch.targets, batch.trained) if len(returned) == 2 else None
+
+
 def entropy_of(outputs: Outputs) -> float:
     return float(-np.mean(np.sum(np.exp(outputs.log_probs) * outputs.log_probs, axis=1)))
 
@@ -133,10 +142,14 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
         z and v compared as [N] or as [N, 1] (reference, network-padding-layer)
         Floats, numpy numbers or tensors without a gradient (reference, network-mixed-precision, network-in-its-own-classes)
     """
-    (loss, entropy), _ = train(worker, batch, lr=1e-3)
+    returned, _ = train(worker, batch, lr=1e-3)
+    if len(returned) != 2 or not np.isfinite(returned[0]):
+        numbers = ", ".join(f"{number:.4f}" for number in returned) or "no numbers"
+        raise StudentFault(f"train_step should return two finite numbers, the loss and the entropy; it returned {numbers}.")
+    loss, entropy = returned
     possible = possible_outputs(worker, batch)
     outputs = possible.train_mode[0]
-    reading = read_loss(loss, possible, batch.targets, batch.trained, LOSS_TOLERANCE)
+    reading = read_returned(returned, possible, batch)
     data, l2 = HANDOUT.loss(outputs, batch.targets), l2_terms(batch.trained)[""][1]
     ruling.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * squared norm of the weights, in train mode."
     ruling.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
@@ -151,6 +164,11 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
             raise StudentFault(
                 "In train mode the network returns different outputs each time for the same batch, so its loss is not that of "
                 "the handout's network: it has a random layer, such as dropout, which the network of 5.2 does not have."
+            )
+        turned = read_returned(returned[::-1], possible, batch)
+        if turned is not None and not turned.slip:
+            raise StudentFault(
+                f"{told}. It is the second number that train_step returns: the loss comes first, then the entropy."
             )
         raise StudentFault(f"{told}{_reason(reading, outputs, batch, l2)}")
     entropies = [entropy_of(each) for each in (*possible.train_mode, *possible.eval_mode)]
@@ -281,22 +299,34 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
         The L2 term backpropagated separately (training-losses-apart)
     """
     ruling.expected = "Weights that the data does not affect shrink."
-    _, after = train(worker, batch, lr=1e-2)
+    returned, after = train(worker, batch, lr=1e-2)
     key = "conv2d_1.weight"
     unused = batch.weights[key][:, UNUSED_PLANE].astype(float).reshape(-1)
     moved = change(batch.weights, after, key)[:, UNUSED_PLANE].reshape(-1)
     large = np.abs(unused) > 0.05
     ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
-    ruling.expect(
-        float(np.abs(moved).max()) > 0,
-        "Weights that the data does not affect did not move: there is no L2 regularisation, in the loss or as weight decay.",
-    )
+    if not moved.any():
+        possible = possible_outputs(worker, batch)
+        reading = read_returned(returned, possible, batch)
+        if reading is not None and reading.slip == WITHOUT_CONVOLUTIONS:
+            ruling.seen = "The convolutions are not regularised (see train_step.loss)."
+            return
+        why = "there is no L2 regularisation, in the loss or as weight decay"
+        if reading is not None and not reading.slip and not _lacks_l2_term(returned[0], possible, batch):
+            why = "the L2 term is in the loss that train_step returns, but without a gradient, as with w.data or item()"
+        raise StudentFault(f"Weights that the data does not affect did not move: {why}.")
     inward = float(np.mean(np.sign(moved[large]) == -np.sign(unused[large])))
     ruling.seen = f"{inward:.0%} of those weights moved towards zero."
     direction = " The L2 term is subtracted." if inward < 0.05 else ""
     ruling.expect(
         inward > 0.95, f"Of these weights, which the data does not affect, {inward:.0%} moved towards zero.{direction}"
     )
+
+
+def _lacks_l2_term(loss: float, possible: PossibleOutputs, batch: Batch) -> bool:
+    """Return whether a loss is the sum of both errors alone."""
+    errors = [HANDOUT.loss(outputs, batch.targets) for outputs in (*possible.train_mode, *possible.eval_mode)]
+    return any(abs(loss - error) <= LOSS_TOLERANCE * max(1.0, error) for error in errors)
 
 
 @pytest.mark.points("train_step.overfits")
@@ -314,9 +344,10 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
         f"{STEPS} steps on one batch of {BATCH_SIZE} remove most of the avoidable loss (all but the targets' own entropy), "
         f"for at least one of {BEGINNINGS} random initialisations."
     )
-    (loss, _), after = train(worker, batch, lr=1e-3)
+    returned, after = train(worker, batch, lr=1e-3)
     ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
-    reading = read_loss(loss, possible_outputs(worker, batch), batch.targets, batch.trained, LOSS_TOLERANCE)
+    possible = possible_outputs(worker, batch)
+    reading = read_returned(returned, possible, batch)
     objective = reading.objective if reading is not None else HANDOUT
     try:
         _expect_fresh_gradients(worker, ruling, batch)

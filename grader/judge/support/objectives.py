@@ -197,6 +197,8 @@ BIASES = "the biases are part of the L2 term"
 NOT_SQUARED = "the norm in the L2 term is not squared"
 DOUBLED = "the L2 term is twice as large as it should be: its factor is 1e-4 / 2"
 FACTORLESS = "the L2 term lacks its factor 1e-4 / 2"
+WITHOUT_DENSE = "the L2 term leaves out the weights of the dense layers"
+WITHOUT_CONVOLUTIONS = "the L2 term leaves out the weights of the convolutions"
 
 
 def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
@@ -214,12 +216,15 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
     without_scales = [key for key in weights if key in matrices or key.endswith("bias")]
     of_layers = [key for key in weights if f"{key.rpartition('.')[0]}.weight" in matrices]
     right = [sum(squares[key] for key in keys) for keys in (not_biases, matrices)]
+    of_convolutions = sum(squares[key] for key in matrices if weights[key].ndim == 4)
     of_sets = [[squares[key] for key in keys] for keys in (not_biases, matrices, list(weights))]
     norms = [norm for s in of_sets for norm in (float(np.sqrt(np.sum(s))), float(np.sum(np.sqrt(s))))]
     return {
         "": [0.0, *(half * square for square in right)],
         BIASES: [half * sum(squares[key] for key in keys) for keys in (weights, without_scales, of_layers)],
         DOUBLED: [2 * half * square for square in right],
+        WITHOUT_DENSE: [half * (square - right[1] + of_convolutions) for square in right],
+        WITHOUT_CONVOLUTIONS: [half * (square - of_convolutions) for square in right],
         FACTORLESS: [factor * square for square in right for factor in (0.5, 1.0)],
         NOT_SQUARED: [factor * norm for norm in norms for factor in (half, 2 * half)],
     }

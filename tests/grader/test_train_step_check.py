@@ -1,0 +1,122 @@
+"""What the checks of a training step make of what it returns, on a worker that computes the handout's network."""
+
+from random import Random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from grader.confinement.loading import STATE
+from grader.confinement.network_calls import both, net_train, numbers_in
+from grader.errors import StudentFault
+from grader.judge.checks import test_train_step as checks
+from grader.judge.support.objectives import HANDOUT, WITHOUT_CONVOLUTIONS, WITHOUT_DENSE, l2_terms
+from grader.judge.support.ruling import Ruling
+from grader.judge.trusted.answers import TrustedOracle
+from grader.judge.trusted.network import forward
+
+
+class Worker:
+    """A worker whose training step returns these numbers and makes these weights smaller; by default all of them."""
+
+    def __init__(self, returned, shrinks=lambda key: True):
+        self.returned, self.shrinks, self.weights = returned, shrinks, {}
+
+    def call(self, operation, weights=None, states=None, lr=0.0, train_mode=False, **_):
+        if operation == "net_create":
+            self.weights = dict(weights)
+        elif operation == "net_weights":
+            return self.weights
+        elif operation == "net_train":
+            moved = {key: w - np.float32(lr) * np.sign(w) for key, w in self.weights.items() if self.shrinks(key)}
+            self.weights |= {key: w for key, w in moved.items() if self.weights[key].dtype.kind == "f"}
+            return [self.returned]
+        else:
+            log_probs, value = forward(self.weights, states, train_mode=train_mode)
+            return (np.exp(log_probs) if operation == "net_policy_value" else log_probs), value
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return checks.ask_for_batch(Random(1), TrustedOracle())
+
+
+@pytest.fixture
+def pair(batch):
+    """The right loss without its L2 term, and the right entropy."""
+    outputs = checks.right_outputs(batch)
+    return HANDOUT.loss(outputs, batch.targets), checks.entropy_of(outputs)
+
+
+def judged(check, batch, returned, **more):
+    ruling = Ruling(shares={"entropy": 0.75})
+    try:
+        check(Worker(returned, **more), ruling, batch)
+    except StudentFault as fault:
+        return str(fault)
+    return ruling.message
+
+
+@pytest.mark.parametrize("chosen", [[], [0], [0, 1, 1]])
+def test_another_count_of_numbers_than_two_is_a_matter_for_the_check_of_the_loss_alone(batch, pair, chosen):
+    returned = [pair[place] for place in chosen]
+    assert "two finite numbers" in judged(checks.test_loss, batch, returned)
+    assert judged(checks.test_l2, batch, returned) == judged(checks.test_train_mode, batch, returned) == ""
+
+
+def test_a_loss_that_is_not_finite_is_refused_and_such_an_entropy_costs_a_share(batch, pair):
+    loss, entropy = pair
+    assert judged(checks.test_loss, batch, [loss, entropy]) == ""
+    assert "two finite numbers" in judged(checks.test_loss, batch, [float("nan"), entropy])
+    assert "The entropy returned is nan" in judged(checks.test_loss, batch, [loss, float("nan")])
+
+
+def test_loss_and_entropy_in_the_wrong_order_are_recognised(batch, pair):
+    assert "the loss comes first" in judged(checks.test_loss, batch, pair[::-1])
+
+
+def test_a_missing_part_of_the_l2_term_is_a_matter_for_the_check_of_the_loss_alone(batch, pair):
+    for slip, left_out in ((WITHOUT_DENSE, "dense"), (WITHOUT_CONVOLUTIONS, "conv")):
+        returned = pair[0] + l2_terms(batch.trained)[slip][0], pair[1]
+        assert slip in judged(checks.test_loss, batch, returned)
+        assert judged(checks.test_l2, batch, returned, shrinks=lambda key, part=left_out: part not in key) == ""
+
+
+def test_a_step_without_l2_is_told_from_one_whose_l2_term_has_no_gradient(batch, pair):
+    told = {}
+    for added in (0.0, l2_terms(batch.trained)[""][1]):
+        told[added > 0] = judged(checks.test_l2, batch, [pair[0] + added, pair[1]], shrinks=lambda key: "conv" not in key)
+    assert "there is no L2 regularisation" in told[False] and "without a gradient" in told[True]
+
+
+@pytest.mark.parametrize(
+    ("returned", "numbers"),
+    [
+        ((1.5, 2), [1.5, 2.0]),
+        (np.array([1.5, 2.0]), [1.5, 2.0]),
+        (np.float32(1.5), [1.5]),
+        (None, []),
+        ({"loss": 1.5, "entropy": 2.0}, []),
+    ],
+)
+def test_the_numbers_of_a_step_are_read_from_whatever_it_returns(returned, numbers):
+    assert numbers_in(returned) == numbers
+
+
+@pytest.mark.parametrize(("returned", "words"), [(None, "None"), (1.5, "type float"), ((1, 2, 3), "a tuple of 3")])
+def test_a_network_that_does_not_return_two_outputs_is_named(returned, words):
+    with pytest.raises(TypeError, match=f"forward must return the policy and the value; it returned .*{words}"):
+        both(returned, "forward")
+
+
+def test_a_step_may_work_in_its_array_of_winners_as_train_py_makes_a_new_one_for_each_step(monkeypatch):
+    seen = []
+
+    def train_step(states, probs, winners, lr):
+        seen.append(winners.tolist())
+        winners -= 1
+        return 0.0, 0.0
+
+    monkeypatch.setitem(STATE, "net", SimpleNamespace(train_step=train_step))
+    net_train(np.zeros((2, 9, 4, 4)), np.zeros((2, 16)), np.array([1.0, -1.0]), 1e-3, steps=2)
+    assert seen == [[1.0, -1.0], [1.0, -1.0]]
