@@ -109,6 +109,7 @@ class _SourceFiles:
             engine its name.
         other_programs: sources with a main function of their own, such as a test program.
         named_programs: those of them that define a name as an engine does.
+        shows_main: whether a main function of its own can be seen in a source of the engine.
     """
 
     def __init__(self, submission: Submission, assignment: Assignment) -> None:
@@ -137,6 +138,7 @@ class _SourceFiles:
         if not self.engines:
             self._choose(with_main - self._with_header)
         self.named_programs = sorted(self.other_programs & with_name & self._with_header)
+        self.shows_main = bool(with_main & set(self.sources) - self.other_programs)
 
     def _choose(self, programs: set[str]) -> None:
         """Choose the sources and the engines; `programs` are no engines, and what only they include is compiled separately."""
@@ -259,8 +261,8 @@ def build_submitted(
     programs = files.named_programs if files else []
 
     def compiled(sources: list[str], left_out: list[str]) -> CompiledEngine:
-        has_helpers = files is not None and len(sources) > 1
-        said = build_engine(workspace, sources, binary, assignment, sandbox, main_of_header=has_helpers)
+        may_hide_main = files is not None and len(sources) > 1 and not files.shows_main
+        said = build_engine(workspace, sources, binary, assignment, sandbox, main_of_header=may_hide_main)
         return CompiledEngine(sources, said, left_out, programs)
 
     try:

@@ -137,9 +137,15 @@ def test_a_program_whose_main_a_macro_makes_does_not_take_the_engine_s_place(sub
         submitted({**PARTS, "Minimax/try.cpp": '#include "board.h"\n' + HIDDEN_MAIN})
 
 
+OWN_MAIN = "#define main unused\n" + WHOLE_ENGINE.replace("<time.h>", "<time.h>\n#undef main") + "int main() {}\n"
+
+
+def test_an_engine_of_several_sources_may_have_a_main_of_its_own(submitted):
+    assert submitted({**PARTS, "Minimax/engine.cpp": OWN_MAIN}).sources == ["Minimax/board.cxx", "Minimax/engine.cpp"]
+
+
 def test_an_engine_with_a_main_of_its_own_beside_a_draft_is_named_as_not_compiled(submitted):
-    own_main = "#define main unused\n" + WHOLE_ENGINE.replace("<time.h>", "<time.h>\n#undef main") + "int main() {}\n"
-    compiled = submitted({**PARTS, "Minimax/finished.cpp": own_main, "Minimax/test.cpp": "int main() {}\n"})
+    compiled = submitted({**PARTS, "Minimax/finished.cpp": OWN_MAIN, "Minimax/test.cpp": "int main() {}\n"})
     assert compiled.sources == ["Minimax/board.cxx", "Minimax/engine.cpp"]
     assert compiled.named_programs == ["Minimax/finished.cpp"]
     assert submitted(PARTS).named_programs == []
