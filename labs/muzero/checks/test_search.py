@@ -81,7 +81,7 @@ def _explain(worker: Worker, results: list[np.ndarray], drawn: list[Case], right
     ]
     reason = named[0] if len(named) == 1 else f"{sum(right)} of {len(right)} searches were right."
     if not named and _is_right_alone(worker, case):
-        reason = "In a new process it is right: each search must begin anew, and this one kept something of those before it."
+        reason = "In a new process it is right: a search keeps nothing of those before it, but this one does."
     raise StudentFault(f"{told} gives the visits {shown(case['visits'][0])}; got {shown(got)}. {reason}")
 
 
