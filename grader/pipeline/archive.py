@@ -45,6 +45,7 @@ NO_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # written by packers that do not know the t
 MAX_TIME_S = 1 << 33  # of a tar's entry, which may claim any number
 DOWNLOAD_AGAIN = "log in to the platform and download it again, or ask for the archive again"
 CUT_OFF = "the end of the zip is missing, as after an interrupted upload or download; ask for it again"
+PACK_LESS = "pack it without folders such as .venv"
 ZIP64 = 0xFFFFFFFF  # in place of a number that needs more bits
 OFFSET = slice(42, 46)  # of an entry in a zip's list: where the file begins (section 4.3.12)
 AES = 99  # the compression method of an entry encrypted with AES
@@ -266,7 +267,7 @@ def take_in(source: Source, name: str) -> Entries:
 
 
 def _too_many(name: str, limits: Limits) -> UsageError:
-    return UsageError(f"expected at most {limits.entries} files and folders in {name}; it holds more")
+    return UsageError(f"expected at most {limits.entries} files and folders in {name}; it holds more: {PACK_LESS}")
 
 
 def _up_to(file: IO[bytes], size: int) -> Iterator[bytes]:
@@ -436,7 +437,7 @@ class Tar(Source):
             raise tarfile.ReadError(f"a size of {size} bytes")
         end = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
         if end > self.limits.unpacked_bytes:
-            raise UsageError(f"{self.name} is too large: at most {self.limits.unpacked_bytes >> 20} MiB are unpacked")
+            raise UsageError(f"{self.name}: at most {self.limits.unpacked_bytes >> 20} MiB are unpacked; {PACK_LESS}")
         self.stream.seek(end)
 
     def blocks(self, member: Member) -> Iterator[bytes]:

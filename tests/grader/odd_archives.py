@@ -269,7 +269,7 @@ ODD = [
         REFUSED,
         f"expected at most {MAX_ENTRIES} files",
     ),
-    Odd("claims_2_gib.tar.gz", None, tar_of_size(2 << 30), REFUSED, "at most 1024 MiB are unpacked"),
+    Odd("claims_2_gib.tar.gz", None, tar_of_size(2 << 30), REFUSED, "1024 MiB are unpacked; pack it without folders"),
     Odd(
         "too_much_code.zip",
         ".zip",
