@@ -83,6 +83,15 @@ def test_canvas_gets_each_file_back_under_the_name_of_its_download(collections):
     assert others and others == set(re.findall(r"2026\d+", why))
 
 
+def test_a_text_that_was_entered_in_canvas_gets_no_file_back(tmp_path):
+    with zipfile.ZipFile(tmp_path / "canvas.zip", "w") as download:
+        download.writestr("adaalice_101_5001_work.zip", b"PK")
+        download.writestr("boolebob_102_text.html", b"<p>My link")
+    main(["collect", str(tmp_path / "canvas.zip"), "--out", str(tmp_path / "collected")])
+    (archive,) = upload_archives({"101": {}, "102": {}}, read_record(tmp_path / "collected"))
+    assert archive.left_out == ("Not in it, because a text or a link was entered in Canvas, and no file was handed in: 102.",)
+
+
 def test_give_back_writes_the_archive_and_a_second_run_changes_nothing(collections, tmp_path, assignment, capsys):
     folder, course = collections["moodle"], tmp_path / "course"
     shutil.copytree(COURSE / "schemes", course / "schemes")

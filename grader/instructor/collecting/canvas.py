@@ -14,6 +14,7 @@ from grader.pipeline.archive_names import without_suffix
 
 WHO = r"(?P<name>[^A-Z]+?)(?P<late>_LATE)?_(?P<user>\d+)"
 UPLOADED = re.compile(rf"{WHO}_(?P<number>\d+)_(?P<file>.+)")
+TYPED_FILES = ("text.html", "link.html")  # what a name ends with if no file was handed in
 TYPED = re.compile(rf"{WHO}_(?P<file>(?P<kind>text|link)\.html)")
 RESUBMISSION = re.compile(r"(?P<base>.+)-(?P<number>\d+)")
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from grader.instructor.collecting.attempts import Attempt
+from grader.instructor.collecting.canvas import TYPED_FILES
 from grader.instructor.collecting.people import CANVAS, MOODLE
 from grader.instructor.collecting.record import Record
 from grader.instructor.returning.folders import as_zip
@@ -91,6 +92,8 @@ def _for_canvas(attempts: list[Attempt], files: Mapping[str, bytes]) -> dict[str
     if len({attempt.person.handle for attempt in attempts}) != 1:
         return "nothing says which user of Canvas this is"
     given = attempts[-1].given
+    if not given and attempts[-1].key in TYPED_FILES:
+        return "a text or a link was entered in Canvas, and no file was handed in"
     if not given:
         return "an earlier version of collect did not keep the name of the file in the download"
     if not given.lower().endswith(".zip"):
