@@ -107,6 +107,11 @@ def test_give_back_writes_the_archive_and_a_second_run_changes_nothing(collectio
     assert names == {"marks.html", "report.html"}
     assert f"To upload to Moodle, for 15 of 16 students: {place}" in capsys.readouterr().out
     assert main(call) == 0 and "0 of them new or changed" in capsys.readouterr().out
+    with zipfile.ZipFile(tmp_path / f"{students[0]}.zip", "w") as archive:
+        archive.writestr("Minimax/engine.cpp", "int engine;")
+    main(["collect", str(tmp_path / f"{students[0]}.zip"), "--out", str(tmp_path / "by_mail")])
+    assert main([*call[:-1], str(tmp_path / "by_mail")]) == 0
+    assert "no archive to upload, because nobody handed in on Moodle or Canvas" in capsys.readouterr().out
     assert main([*call[:-1], str(tmp_path / "nowhere")]) == 2
     assert "expected the folder that python -m grader collect wrote after --collection" in capsys.readouterr().err
 

@@ -116,7 +116,10 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
         files |= {order.out / row.id / name: data for name, data in content.items()}
         if order.with_zips:
             files[order.out / f"{row.id}.zip"] = as_zip({f"{row.id}/{name}": data for name, data in content.items()})
-    for archive in upload_archives(contents, record) if record else ():
+    archives = list(upload_archives(contents, record)) if record else []
+    if record and not archives:
+        announce("There is no archive to upload, because nobody handed in on Moodle or Canvas: give the folders back by hand.")
+    for archive in archives:
         place = order.out / UPLOAD / archive.name
         announce(f"To upload to {archive.platform}, for {archive.students} of {len(rows)} students: {place}")
         files[place] = archive.content
