@@ -88,14 +88,14 @@ def test_a_pattern_says_where_the_id_is(collect, download):
 
 
 def test_a_number_is_found_beside_anything_but_latin_letters_and_digits(tmp_path):
-    (path := tmp_path / "roster.csv").write_text("id\n2024001\n2024002\nsmith\nsmith-jones\n", encoding="utf-8")
+    (path := tmp_path / "roster.csv").write_text("id\n2024001\n2024002\n2026\nsmith\nsmith-jones\n", encoding="utf-8")
     roster = Roster(read_roster(path))
 
     def owners(stem):
         return [student.id for student in roster.match(Person(FILES, stem)).students]
 
     assert all(owners(stem) == ["2024001"] for stem in ("2024001-张三", "张三2024001", "HW (2024001) v2", "２０２４００１张三"))
-    assert not any(owners(stem) for stem in ("12024001", "2024001a-x", "work-smith-2"))
+    assert not any(owners(stem) for stem in ("12024001", "2024001a-x", "work-smith-2", "class 2026-12-01"))
     assert owners("2024001+2024002") == ["2024001", "2024002"] and owners("smith-jones_gomoku") == ["smith-jones"]
 
 

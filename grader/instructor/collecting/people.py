@@ -16,6 +16,7 @@ from grader.pipeline.archive_names import repaired
 
 CANVAS, MOODLE, GRADESCOPE, FILES = "Canvas", "Moodle", "Gradescope", "file"
 LEAST_ID = 4  # characters of an id that counts wherever it stands in a name; "1" occurs in too many names
+LEAST_NUMBER = 5  # characters of one that needs no underscores beside it; a year has four
 NAME_ID_FILE = re.compile(r"[^_]*_(?P<id>[^_]*\d[^_]*)_.+")
 FIELDS = {"name": r"[^/]*?", "id": r"[^/_]+?", "email": r"[^/_]+@[^/]+?", "file": r"[^/]+"}
 
@@ -232,5 +233,5 @@ def _holds_id(stem: str, student_id: str) -> bool:
 def _holds_number(stem: str, student_id: str) -> bool:
     """Return whether an id with a digit stands in a name without another Latin letter or digit beside it: `2024001-张三`."""
     alone = rf"(?<![0-9A-Za-z]){re.escape(student_id)}(?![0-9A-Za-z])"
-    is_number = len(student_id) >= LEAST_ID and any(c.isdigit() for c in student_id)
+    is_number = len(student_id) >= LEAST_NUMBER and any(c.isdigit() for c in student_id)
     return is_number and bool(re.search(alone, unicodedata.normalize("NFKC", stem), re.IGNORECASE))
