@@ -54,6 +54,8 @@ def read_record(place: Path) -> tuple[Path, Results]:
     path = place / RESULTS if place.is_dir() else place
     if not path.exists() and (refusal := refusal_of(path.parent)):
         raise UsageError(f"expected a graded run in {path.parent}; the archive was refused: {refusal}")
+    if not path.exists() and (runs := sorted(place.glob(f"*/{RESULTS}"))):
+        raise UsageError(f"expected the folder of one graded run, such as {runs[0].parent}; {place} holds {len(runs)} of them")
     return path.parent, read_results(path)
 
 

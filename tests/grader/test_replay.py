@@ -189,6 +189,14 @@ def test_a_run_that_is_unfinished_and_an_archive_that_was_refused_are_named_as_s
         replay.read_record(tmp_path / "out" / "bob")
 
 
+def test_the_folder_of_a_class_is_no_run(tmp_path):
+    for name in ("ada", "bob"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"the folder of one graded run, such as .*/ada; .* holds 2 of them"):
+        replay.read_record(tmp_path)
+
+
 def test_a_machine_without_a_compiler_gets_one_sentence(run, tmp_path):
     code, said, error = call(run, "--out", tmp_path / "again", PATH=str(tmp_path))
     assert code == 2 and "expected the C++ compiler g++ on PATH" in error and error.count("\n") == 1 and said == ""
