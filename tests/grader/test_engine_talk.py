@@ -10,6 +10,7 @@ from arena.rules import SWAP, Termination
 from grader.judge.support.engine_talk import (
     FLUSH,
     FORM,
+    LACKS_INSTRUCTION,
     NOTES,
     explain_answer,
     explain_fault,
@@ -118,6 +119,12 @@ def test_the_answer_of_the_game_is_explained_unless_its_answer_now_has_several_l
 def test_a_taken_point_is_told_with_the_stone_that_is_there(moves, refused, words):
     game = SimpleNamespace(moves=moves, refused=refused, termination=Termination.ILLEGAL_MOVE)
     assert words in explain_fault(game, 0, None, LIMITS)
+
+
+@pytest.mark.parametrize("termination", [Termination.CRASH, Termination.INIT_FAILED])
+def test_a_missing_instruction_is_not_called_a_lack_of_memory(termination):
+    game = SimpleNamespace(moves=[], refused="", termination=termination, detail="was ended by signal SIGILL")
+    assert explain_fault(game, 0, None, LIMITS) == LACKS_INSTRUCTION
 
 
 def test_a_program_that_ends_or_cannot_be_heard_is_no_fault_of_the_listener():

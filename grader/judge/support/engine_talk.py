@@ -30,6 +30,9 @@ FORM = "An answer is two integers with a space between them, and the end of the 
 ONE_ANSWER = "It had already answered: each line that it reads gets one answer."
 TOLD_OF_SWAP = "White had just swapped: black then reads -1 -1, changes the colour of all stones and places the next one."
 FEWER_MEANS = "Here it can open no files, and has less memory than in evaluate.py unless you give --memory-mib (section 4.2)."
+LACKS_INSTRUCTION = (
+    "SIGILL ends a program that uses an instruction which this processor lacks, as #pragma GCC target allows the compiler to."
+)
 AFTER_SWAP = "After a swap black moves next, so white's -1 -1 is its whole answer."
 
 
@@ -195,6 +198,8 @@ def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits)
     match game.termination:
         case Termination.CRASH | Termination.ILLEGAL_SWAP if game.moves and game.moves[-1] == SWAP:
             return TOLD_OF_SWAP
+        case Termination.CRASH | Termination.INIT_FAILED if "SIGILL" in game.detail:
+            return LACKS_INSTRUCTION
         case Termination.ILLEGAL_MOVE:
             return _explain_illegal_move(game, seat)
         case Termination.ILLEGAL_SWAP if len(game.moves) >= SWAP_PLY:
