@@ -262,26 +262,49 @@ def copies(
 ) -> dict[str, dict[str, np.ndarray]]:
     """Play on with a copy, and with the original of another copy; then move with the two that were left behind.
 
+    A board and its copy are the only ones at their time, so that what all boards share shows like what these two share.
+
     Args:
         steps: the moves of the first two.
-        others: the moves of the two that were left behind; an original without a copy and a fresh copy play them, too.
+        others: the moves of the two that were left behind; an original without a copy, one after which a new board has begun
+            a game, and a fresh copy play them, too.
         call: the method that returns a copy, and its arguments.
 
     Returns:
         What each board shows by stages. "copy after 2" shows a copy after two steps, beside "original after 2".
     """
-    board, second, alone, fifth = (board_at(position, load=load) for _ in range(4))
-    twin, third, fresh = (expect_board(played(each, list(call)), list(call)) for each in (board, second, fifth))
-    found = {"original": watched(board, watch), "copy": watched(twin, watch)}
+    found = dict[str, dict[str, np.ndarray]]()
+
+    def original() -> Any:
+        return board_at(position, load=load)
+
+    def copied(board: Any) -> Any:
+        return expect_board(played(board, list(call)), list(call))
+
+    def show(name: str, board: Any, *moves: int) -> None:
+        for move in moves:
+            _try_move(board, move)
+        found[name] = watched(board, watch)
+
+    show("alone", original(), *others)
+    board = original()
+    board_at({**position, "moves": []}, load=load)
+    show("beside a new board", board, *others)
+    show("fresh copy moved", copied(original()), *others)
+    board = original()
+    copy = copied(board)
+    show("original", board)
+    show("copy", copy)
     for count, step in enumerate(steps, 1):
-        for name, each in (("original", second), ("copy", twin)):
-            _try_move(each, step)
-            found[f"{name} after {count}"] = watched(each, watch)
-    found |= {"original later": watched(board, watch), "copy later": watched(third, watch)}
-    for name, each in (("original moved", board), ("copy moved", third), ("alone", alone), ("fresh copy moved", fresh)):
-        for step in others:
-            _try_move(each, step)
-        found[name] = watched(each, watch)
+        show(f"copy after {count}", copy, step)
+    show("original later", board)
+    show("original moved", board, *others)
+    board = original()
+    copy = copied(board)
+    for count, step in enumerate(steps, 1):
+        show(f"original after {count}", board, step)
+    show("copy later", copy)
+    show("copy moved", copy, *others)
     return found
 
 
@@ -315,7 +338,8 @@ def refusals(
         except Exception as error:
             raised = "ValueError" if isinstance(error, ValueError) else type(error).__name__
         after = watched(board, watch)
-        later = [_later(each, then, watch) for each in (board, board_at(position, load=load))] if raised else []
+        # The second board is made last, since a new board begins what all boards share anew.
+        later = [_later(board, then, watch), _later(board_at(position, load=load), then, watch)] if raised else []
         found.append({"raised": raised, "before": before, "after": after, "later": later})
     return found
 

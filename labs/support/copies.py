@@ -15,12 +15,14 @@ from labs.support.boards import Values, Walk
 
 SEPARATE = 8  # moves that one board plays before its copy, or the other way round
 SHARED = "Copy every list, dict and set, and what they hold."
+IN_THE_CLASS = "Keep what belongs to one board in self, not in the class."
 LACKING = "It lacks something that the original knows."
 PAIRS = (
-    ("original", "original later", "moves on the copy change the original's"),
-    ("original", "copy later", "moves on the original change the copy's"),
-    ("alone", "original moved", "earlier moves on the copy change what a move on the original does to"),
-    ("alone", "copy moved", "earlier moves on the original change what a move on the copy does to"),
+    ("alone", "beside a new board", "a new board changes what a move on this one does to", IN_THE_CLASS),
+    ("original", "original later", "moves on the copy change the original's", SHARED),
+    ("original", "copy later", "moves on the original change the copy's", SHARED),
+    ("alone", "original moved", "earlier moves on the copy change what a move on the original does to", SHARED),
+    ("alone", "copy moved", "earlier moves on the original change what a move on the copy does to", SHARED),
 )
 
 
@@ -67,9 +69,9 @@ def _expect_equal(place: str, shown: Mapping[str, Values], steps: int) -> None:
 
 
 def _expect_apart(place: str, shown: Mapping[str, Values]) -> None:
-    for first, second, words in PAIRS:
+    for first, second, words, hint in PAIRS:
         if name := _difference(shown[first], shown[second]):
-            raise StudentFault(f"{place}, {words} {name}. {SHARED}")
+            raise StudentFault(f"{place}, {words} {name}. {hint}")
 
 
 def changed_by(

@@ -1,6 +1,7 @@
 """What a worker shows of a board that a submission brings, and what the checks of the labs NoGo and Go make of it."""
 
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -149,6 +150,35 @@ def test_a_method_that_returns_a_copy_is_told_from_one_that_returns_the_board_it
     seen = {name: values["availables"].tolist() for name, values in shown.items()}
     assert seen["original"] == [0, 1, 2] and (seen["original later"] == [1, 2]) == itself
     assert seen["alone"] == [0, 1] and (seen["original moved"] == [1]) == itself
+
+
+class Sharing:
+    """All boards share the moves played, which a new board begins anew."""
+
+    moves: ClassVar[list[int]] = []
+
+    def __init__(self):
+        self.moves.clear()
+        self.availables, self.plies = [0, 1, 2], 0
+
+    def do_move(self, move):
+        if move not in self.availables:
+            raise ValueError(move)
+        self.moves.append(move)
+        self.availables, self.plies = [point for point in range(3) if point not in self.moves], len(self.moves)
+
+    def copy(self):
+        twin = object.__new__(Sharing)
+        twin.availables, twin.plies = list(self.availables), self.plies
+        return twin
+
+
+def test_what_all_boards_share_is_a_fault_of_the_copy_and_not_of_the_refusal():
+    shown = copies(loading(Sharing), {**POSITION, "moves": [0]}, steps=[1], others=[2], watch=["availables"])
+    seen = [shown[name]["availables"].tolist() for name in ("alone", "original moved", "beside a new board")]
+    assert seen == [[1], [], [0, 1]]
+    (reply,) = refusals(loading(Sharing), POSITION, [7], [1], ["availables", "plies"])
+    expect_refusal(reply, "There")
 
 
 class Forgetting(Line):
