@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.confinement.layers import layer_outputs
 from grader.confinement.loading import SCRATCH, STATE, board_at, load_module
-from grader.confinement.plain import in_words, number, whole
+from grader.confinement.plain import have_same_layers, in_words, number, whole
 
 SYMMETRY_COUNT = 8  # a square board has eight symmetries
 HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test; a network may refuse all other handles
@@ -159,18 +159,22 @@ def net_weights() -> dict[str, np.ndarray]:
     return as_arrays(STATE["net"].model.state_dict())
 
 
-def train_start(weights: dict[str, np.ndarray]) -> None:
-    """Make the framework's TrainPipeline with the student's modules and these weights.
+def train_start(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Make the framework's TrainPipeline with the student's modules and these weights; return the weights of its network.
 
-    Later calls use its average network.
+    A network with other layers keeps its own initial weights. Later calls use the average network.
     """
     torch_module()
     for name in ("tmp", "model"):
         os.makedirs(os.path.join(SCRATCH, name), exist_ok=True)
     pipeline = load_module("train").TrainPipeline()
-    for net in (pipeline.policy_value_net, pipeline.average_net):
-        net.model.load_state_dict(as_tensors(weights))
+    own = as_arrays(pipeline.policy_value_net.model.state_dict())
+    if have_same_layers(own, weights):
+        for net in (pipeline.policy_value_net, pipeline.average_net):
+            net.model.load_state_dict(as_tensors(weights))
+        own = weights
     STATE["pipeline"], STATE["net"] = pipeline, pipeline.average_net
+    return own
 
 
 def train_games(games: int) -> None:

@@ -68,6 +68,11 @@ def _decode_array(parts: Any) -> np.ndarray:
     return np.frombuffer(content, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
 
 
+def have_same_layers(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
+    """Return whether two sets of weights have the same keys and shapes."""
+    return {key: w.shape for key, w in first.items()} == {key: w.shape for key, w in second.items()}
+
+
 def in_words(value: Any) -> str:
     """Return what a value is, for a message about a function that was given or has returned something unexpected."""
     if value is None:

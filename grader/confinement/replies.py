@@ -118,7 +118,7 @@ REPLIES: dict[str, Layout] = {
     "net_train": ListOf(ListOf(NUMBER)),
     "net_gradients": MapOf(ARRAY),
     "net_weights": MapOf(ARRAY),
-    "train_start": NOTHING,
+    "train_start": MapOf(ARRAY),
     "train_games": NOTHING,
     "train_play": Record(dict.fromkeys(("states", "probs", "winners"), ARRAY)),
     "train_steps": ListOf(MapOf(ARRAY)),

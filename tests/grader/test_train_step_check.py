@@ -89,6 +89,15 @@ def test_a_step_without_l2_is_told_from_one_whose_l2_term_has_no_gradient(batch,
     assert "there is no L2 regularisation" in told[False] and "without a gradient" in told[True]
 
 
+def test_a_network_with_other_layers_is_judged_with_its_own_weights(batch):
+    renamed = {key.replace("flatten_layer_3", "dense_layer_3"): w for key, w in batch.weights.items()}
+    wider = {**batch.weights, "conv2d_1.weight": np.zeros((64, 9, 3, 3))}
+    for own, same in ((batch.weights, True), (renamed, False), (wider, False)):
+        worker = SimpleNamespace(call=lambda operation, own=own, **_: own if operation == "net_weights" else None)
+        fitted = checks.fitted_batch(worker, batch)
+        assert (fitted is batch) == same == bool(fitted.right) and fitted.weights is own
+
+
 @pytest.mark.parametrize(
     ("returned", "numbers"),
     [

@@ -25,14 +25,15 @@ PROFILE = SimpleNamespace(seeds=2, max_games=30, check_every=10, playouts=[8])
 
 
 class Worker:
-    """A worker that counts the trainings it starts, each in a process of its own."""
+    """A worker that counts the trainings it starts, each in a process of its own; its network may have layers of its own."""
 
-    def __init__(self, breaks_after=10**6):
-        self.breaks_after, self.starts, self.closed = breaks_after, 0, 0
+    def __init__(self, breaks_after=10**6, own_layers=None):
+        self.breaks_after, self.own_layers, self.starts, self.closed = breaks_after, own_layers, 0, 0
 
-    def call(self, operation, **arguments):
+    def call(self, operation, weights, **_):
         self.starts += operation == "train_start"
         assert self.closed == self.starts
+        return self.own_layers or weights
 
     def close(self):
         self.closed += 1
@@ -45,6 +46,7 @@ class Training:
 
     def __init__(self, worker, beginning, rng):
         self.worker, self.games, self.searches = worker, 0, set()
+        worker.beginning = beginning
 
     @property
     def average(self):
@@ -61,7 +63,7 @@ class Training:
 def train(monkeypatch):
     """Trains with these numbers of losing lines, one a look, and gives the outcome and the worker."""
 
-    def run(losing, statuses=(), **worker_options):
+    def run(losing, statuses=(), doubt="", **worker_options):
         worker, looks = Worker(**worker_options), iter(losing)
         verdicts = {f"mcts_alphazero.{name}": SimpleNamespace(status=status) for name, status in statuses}
         told = SimpleNamespace(
@@ -70,7 +72,7 @@ def train(monkeypatch):
             progress=lambda sentence: None,
             random=lambda name: Random(1),
         )
-        monkeypatch.setattr(test_training, "_doubt", lambda *_: "")
+        monkeypatch.setattr(test_training, "_doubt", lambda *_: doubt)
         monkeypatch.setattr(test_training, "_losing_lines", lambda *_: next(looks))
         monkeypatch.setattr(test_training, "WatchedTraining", Training)
         monkeypatch.setattr(test_training, "trusted_game", lambda *_: "the grader's")
@@ -89,6 +91,14 @@ def test_the_best_network_counts_wherever_in_a_training_it_was(train):
 def test_the_first_network_without_a_losing_line_ends_the_training(train):
     best, worker = train([9, 0])
     assert (best.worst, best.games, best.weights["games"], worker.starts) == (0, 20, 20, 1)
+
+
+def test_a_network_with_other_layers_is_trained_from_its_own_weights_and_is_for_a_person_to_look_at(train):
+    assert train([0])[1].beginning.keys() == fresh_weights(3, 3, 1, 1).keys()
+    best, worker = train([5, 0], own_layers={"conv2d_1.weight": np.zeros((64, 9, 3, 3))}, doubt="other layers")
+    assert worker.beginning is worker.own_layers and (best.worst, worker.starts) == (0, 1)
+    with pytest.raises(CouldNotGrade, match="after training other layers"):
+        test_training.expect_trained(best, 1.0)
 
 
 def test_what_was_trained_before_a_fault_counts_and_the_fault_is_told(train):

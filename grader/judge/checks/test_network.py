@@ -28,6 +28,7 @@ from grader.judge.support.network_cases import (
     LayersCase,
     OutputsCase,
     SymmetryCase,
+    weights_for,
 )
 from grader.judge.support.oracle import Answers, Heads, Oracle
 from grader.judge.support.ruling import Ruling
@@ -283,7 +284,9 @@ def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle
     ruling.expected = (
         "Each legal move once, with the probability that the network gives it, and the value for the side to move."
     )
-    worker.call("net_create", width=5, height=5, block=1, weights=random_weights(5, 5, 1, rng.randrange(2**31)))
+    side = {"width": 5, "height": 5, "block": 1}
+    weights, _ = weights_for(worker, random_weights(5, 5, 1, rng.randrange(2**31)), **side)
+    worker.call("net_create", **side, weights=weights)
     for plies in (0, 5, 11):
         position = random_position(rng, 5, 5, 4, plies)
         # Compare with the outputs of the student's own network; network.outputs decides whether those are correct.
@@ -340,7 +343,9 @@ def _same_priors(pairs: list[MovePrior], probs: np.ndarray) -> bool:
 def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """Raise StudentFault unless policy_value_fn_random evaluates a turned board and turns the moves back."""
     case, _ = oracle.ask("symmetries", SymmetryCase, rng)
-    worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
+    side = {"width": SYMMETRY_SIDE, "height": SYMMETRY_SIDE, "block": 1}
+    case.weights, _ = weights_for(worker, case.weights, **side)
+    worker.call("net_create", **side, weights=case.weights)
     probs, values = _outputs_one_by_one(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = case.undo(probs)
     seen = worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS)

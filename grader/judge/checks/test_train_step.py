@@ -13,7 +13,7 @@ import pytest
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
+from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch, weights_for
 from grader.judge.support.objectives import (
     BIASES,
     DIVERGENCE,
@@ -35,13 +35,14 @@ ENOUGH = 0.25  # the largest share of the avoidable loss that may remain
 STEPS, BEGINNINGS = 60, 5
 SAME_OUTPUTS = 1e-6
 NEW_OPTIMISER = 0.75  # the smallest share of the weights that move by exactly lr in the second step of a new Adam
+FIRST = "conv2d_1.weight"  # of the first layer, which sees the planes
 # Batch norm subtracts the mean, and with it these biases, so that in train mode they have no gradient.
 BEFORE_BATCH_NORM = tuple(f"{layer}.bias" for layer in ("resnet.0.0", "resnet.0.3", "conv2d_2", "conv2d_3"))
 
 
 @pytest.fixture
-def batch(rng: Random, oracle: Oracle) -> Batch:
-    return ask_for_batch(rng, oracle)
+def batch(worker: Worker, rng: Random, oracle: Oracle) -> Batch:
+    return fitted_batch(worker, ask_for_batch(rng, oracle))
 
 
 def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
@@ -49,6 +50,12 @@ def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
     batch, right = oracle.ask("batch", Batch, rng)
     batch.right = right
     return batch
+
+
+def fitted_batch(worker: Worker, batch: Batch) -> Batch:
+    """Return the batch with weights for the student's network; without right outputs if that has other layers."""
+    weights, same_layers = weights_for(worker, batch.weights, width=WIDTH, height=HEIGHT, block=BLOCK)
+    return batch if same_layers else batch.with_other_weights(weights)
 
 
 def train(worker: Worker, batch: Batch, lr: float) -> tuple[list[float], dict[str, np.ndarray]]:
@@ -112,7 +119,7 @@ def possible_outputs(worker: Worker, batch: Batch) -> PossibleOutputs:
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     of_modes = []
     for train_mode in (True, False):
-        outputs = [right_outputs(batch, train_mode)]
+        outputs = [right_outputs(batch, train_mode)] if batch.right else []
         log_probs, value = worker.call("net_forward", states=batch.states, train_mode=train_mode)
         if log_probs.shape == batch.targets.pi.shape and value.shape == (BATCH_SIZE, 1):
             outputs.append(Outputs(log_probs.astype(float), value[:, 0].astype(float)))
@@ -148,6 +155,8 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
         raise StudentFault(f"train_step should return two finite numbers, the loss and the entropy; it returned {numbers}.")
     loss, entropy = returned
     possible = possible_outputs(worker, batch)
+    if not possible.train_mode:
+        raise StudentFault("The outputs of forward have other shapes than those of 5.2, so the loss cannot be judged.")
     outputs = possible.train_mode[0]
     reading = read_returned(returned, possible, batch)
     data, l2 = HANDOUT.loss(outputs, batch.targets), l2_terms(batch.trained)[""][1]
@@ -203,12 +212,14 @@ def test_train_mode(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     mixed_before = _depends_on_the_batch(worker, batch)
     _, after = train(worker, batch, lr=1e-3)
-    moved = max(float(np.abs(change(batch.weights, after, key)).max()) for key in batch.weights if "running_" in key)
+    statistics = [key for key in batch.weights if "running_" in key]
+    ruling.expect(bool(statistics), "The model's state_dict has no running statistics of batch norm.")
+    moved = max(float(np.abs(change(batch.weights, after, key)).max()) for key in statistics)
     ruling.expect(moved > 0, "train_step did not update batch norm's running statistics: the network was left in eval mode.")
     # If states affect each other before any training, the cause is a different fault, which network.outputs checks.
     mixed = _depends_on_the_batch(worker, batch) and not mixed_before
     again = worker.call("net_weights")
-    still = max(float(np.abs(change(after, again, key)).max()) for key in after if "running_" in key)
+    still = max(float(np.abs(change(after, again, key)).max()) for key in statistics)
     ruling.expect(still == 0, "policy_value updated batch norm's running statistics: it belongs in eval mode.")
     ruling.expect(not mixed, "What policy_value returns for a state depends on the other states: it belongs in eval mode.")
     ruling.seen = f"The running statistics changed by up to {moved:.3g} in train_step and not at all in policy_value."
@@ -277,7 +288,8 @@ def _left_out(batch: Batch, after_lr_0: dict[str, np.ndarray], after: dict[str, 
 def _share_moved_by(lr: float, batch: Batch, before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
     """Return the share of the weights that a step moved by lr (within 2 %), without those that the data does not affect."""
     moved = {key: np.abs(change(before, after, key)) for key in batch.trained if key not in BEFORE_BATCH_NORM}
-    moved["conv2d_1.weight"] = np.delete(moved["conv2d_1.weight"], UNUSED_PLANE, axis=1)
+    if FIRST in moved:
+        moved[FIRST] = np.delete(moved[FIRST], UNUSED_PLANE, axis=1)
     distances = np.concatenate([distance.reshape(-1) for distance in moved.values()])
     return float(np.mean(np.abs(distances / lr - 1) < 0.02))
 
@@ -300,9 +312,8 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     """
     ruling.expected = "Weights that the data does not affect shrink."
     returned, after = train(worker, batch, lr=1e-2)
-    key = "conv2d_1.weight"
-    unused = batch.weights[key][:, UNUSED_PLANE].astype(float).reshape(-1)
-    moved = change(batch.weights, after, key)[:, UNUSED_PLANE].reshape(-1)
+    moved = change(batch.weights, after, FIRST)[:, UNUSED_PLANE].reshape(-1)
+    unused = batch.weights[FIRST][:, UNUSED_PLANE].astype(float).reshape(-1)
     large = np.abs(unused) > 0.05
     ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
     if not moved.any():
@@ -380,7 +391,7 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
 
 def _expect_all_trained(batch: Batch, after: dict[str, np.ndarray], objective: Objective) -> None:
     """Raise StudentFault if a step left a parameter as it was, although the handout's loss has a gradient for each one."""
-    if objective.slip:
+    if objective.slip or not batch.right:  # of other layers, nobody knows which ones have a gradient
         return
     fixed = [key for key in batch.trained if key not in BEFORE_BATCH_NORM and not change(batch.weights, after, key).any()]
     if fixed:

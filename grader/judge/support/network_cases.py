@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from Board.symmetries import Symmetries
+from grader.confinement.plain import have_same_layers
 from grader.confinement.worker_client import Worker
 from grader.judge.support.board_position import board_at
 from grader.judge.support.drawn_positions import planes_of_positions, positions_in_games, random_position, random_states
@@ -23,6 +24,18 @@ SYMMETRY_SIDE = 4
 WIDTH, HEIGHT, BLOCK = 4, 4, 1  # board and network of a `Batch`
 BATCH_SIZE = 32
 UNUSED_PLANE = 7
+
+
+def weights_for(
+    worker: Worker, weights: dict[str, np.ndarray], *, width: int, height: int, block: int
+) -> tuple[dict[str, np.ndarray], bool]:
+    """Return weights that fit the student's network, and whether its layers are the handout's.
+
+    If they are, these are the given weights. A network with other layers, which network.layers reports, keeps its own ones.
+    """
+    worker.call("net_create", width=width, height=height, block=block)
+    own = worker.call("net_weights")
+    return (weights, True) if have_same_layers(own, weights) else (own, False)
 
 
 class LayersCase:
@@ -89,7 +102,8 @@ class Batch:
     """Random weights, distinct states, and targets.
 
     Attributes:
-        right: the oracle's answers, which are the outputs of the handout's network for the states with these weights.
+        right: the oracle's answers, which are the outputs of the handout's network for the states with these weights; empty if
+            the student's network has other layers.
     """
 
     right: Answers
@@ -113,6 +127,12 @@ class Batch:
         """Return the same states with the values turned round and the policies of other states."""
         other = copy.copy(self)
         other.targets = Targets(pi=np.roll(self.targets.pi, 1, axis=0), z=-self.targets.z)
+        return other
+
+    def with_other_weights(self, weights: dict[str, np.ndarray]) -> Batch:
+        """Return the same batch for a network with other layers, whose right outputs are not known."""
+        other = copy.copy(self)
+        other.weights, other.right = weights, {}
         return other
 
     @property
