@@ -338,7 +338,7 @@ def refusals(
         except Exception as error:
             raised = "ValueError" if isinstance(error, ValueError) else type(error).__name__
         after = watched(board, watch)
-        # The second board is made last, since a new board begins what all boards share anew.
+        # The second board is made last, since a new board may reset what all boards share.
         later = [_later(board, then, watch), _later(board_at(position, load=load), then, watch)] if raised else []
         found.append({"raised": raised, "before": before, "after": after, "later": later})
     return found

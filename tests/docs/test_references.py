@@ -46,7 +46,6 @@ STRING = re.compile(r"""["']([^"'\n]{1,200})["']""")
 # writes into a folder of this tree.
 EXAMPLES = {
     "2024001.zip",
-    "ASSIGNMENT_USER_attempt_TIME_name.zip",
     "alice_2024001_gomoku.zip",
     "autograder.zip",
     "boards-2.ipynb",

@@ -153,7 +153,7 @@ def test_a_method_that_returns_a_copy_is_told_from_one_that_returns_the_board_it
 
 
 class Sharing:
-    """All boards share the moves played, which a new board begins anew."""
+    """All boards share the moves played, which a new board begins again."""
 
     moves: ClassVar[list[int]] = []
 
