@@ -101,6 +101,12 @@ def test_a_network_with_other_layers_is_trained_from_its_own_weights_and_is_for_
         test_training.expect_trained(best, 1.0)
 
 
+@pytest.mark.parametrize("more", [{"other.weight": np.zeros(3)}, {"conv2d_1.weight": np.zeros((64, 9, 3, 3))}])
+def test_a_network_with_other_layers_or_one_more_is_in_doubt_since_it_may_begin_with_weights_of_its_own(more):
+    weights = fresh_weights(3, 3, 1, 1)
+    assert "layers are not those of the handout" in test_training._doubt(None, weights, {**weights, **more}, Random(1))
+
+
 def test_what_was_trained_before_a_fault_counts_and_the_fault_is_told(train):
     best, _ = train([3], breaks_after=10)
     assert (best.worst, best.fault) == (3, "ValueError: too many games.")
