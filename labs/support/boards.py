@@ -16,6 +16,8 @@ from labs.support.cases import Case
 SHOWN_MOVES = 12  # in a message
 LATE = "moves in second halves"  # what every check of games counts: a board may not leave them all early
 SECOND = "games that player 2 begins"
+UNLISTED = "positions with a taken point that it does not list"
+TAKEN_TRIED = 4  # of these, so that a board that lists every point gets nothing for what it refuses
 MOST_LINES = 4  # lines that may be drawn for each one that a check wants, if the board leaves them early
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 Values = Mapping[str, np.ndarray]

@@ -37,6 +37,8 @@ from labs.go.checks.lines import (
 from labs.support.boards import (
     LATE,
     SECOND,
+    TAKEN_TRIED,
+    UNLISTED,
     LabPosition,
     Tally,
     Walk,
@@ -223,7 +225,8 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     """
     ruling.expected = "do_move raises ValueError for an illegal action and leaves the board as it was."
     watch = ["availables", "get_current_player", "states?", "captures?", "last_move?", "game_end?", "score?"]
-    tally, kinds, families = Tally({LATE: LATE_MOVES}), cycle(REFUSING), cycle(REFUSING)
+    tally = Tally({LATE: LATE_MOVES, UNLISTED: TAKEN_TRIED})
+    kinds, families = cycle(REFUSING), cycle(REFUSING)
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families)[1], rng), REFUSED, tally, "states?"):
         wanted, _ = next(kinds)
         line = line_of(case)
@@ -234,11 +237,16 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
         taken = shown_stones(walk.seen[ply]) or {}
         wrong = []
         for kind in REASONS:
-            found = np.flatnonzero(why == kind).tolist()
-            found = [action for action in found if (action in taken if kind == TAKEN else action not in listed)]
+            found = [action for action in np.flatnonzero(why == kind).tolist() if action not in listed]
+            if kind == TAKEN:
+                found = [action for action in found if action in taken]
             wrong += [rng.choice(found)] if found else []
             if kind == OVER and len(why) - 1 in found:
                 wrong.append(len(why) - 1)  # a pass, which some boards play before they look at what is legal
+        if any(why[action] == TAKEN for action in wrong):
+            tally.found[UNLISTED] += 1
+        elif (why == TAKEN).any():
+            tally.cut(f"{position.after(ply)}, it lists points that are taken.")
         outside = [next(action for action in numbers if action not in listed) for numbers in (count(len(why)), count(-1, -1))]
         steps, start = [*wrong, *outside], position.before(ply)
         # A second pass ends the game, if the refused stone has not set the count of passes back.

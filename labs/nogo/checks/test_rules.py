@@ -16,6 +16,8 @@ from labs.nogo.checks.games import BOARD, CAPTURE, LATE_MOVES, LEGAL, SUICIDE, T
 from labs.support.boards import (
     LATE,
     SECOND,
+    TAKEN_TRIED,
+    UNLISTED,
     LabPosition,
     Tally,
     Values,
@@ -31,8 +33,6 @@ from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
 
 GAMES, COPIES, REFUSED = 24, 16, 12
-UNLISTED = "positions with a taken point that it does not list"
-TAKEN_TRIED = 4  # of these positions, so that a board that lists every point gets nothing for what it refuses
 AGAIN = 6  # games that are played twice on one board
 TURNS = "positions in second halves in which it knows whose turn it is"
 ENDS = 6  # positions without a move, by the board's own list, in which the end must be right
