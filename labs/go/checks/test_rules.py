@@ -245,7 +245,7 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
                 wrong.append(len(why) - 1)  # a pass, which some boards play before they look at what is legal
         if any(why[action] == TAKEN for action in wrong):
             tally.found[UNLISTED] += 1
-        elif (why == TAKEN).any():
+        elif any(0 <= point < len(why) and why[point] == TAKEN for point in taken):
             tally.cut(f"{position.after(ply)}, it lists points that are taken.")
         outside = [next(action for action in numbers if action not in listed) for numbers in (count(len(why)), count(-1, -1))]
         steps, start = [*wrong, *outside], position.before(ply)
