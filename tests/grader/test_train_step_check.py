@@ -98,6 +98,12 @@ def test_a_network_with_other_layers_is_judged_with_its_own_weights(batch):
         assert (fitted is batch) == same == bool(fitted.right) and fitted.weights is own
 
 
+def test_the_layer_that_sees_the_planes_is_found_under_another_name(batch):
+    assert checks.first_layer(batch) == checks.FIRST
+    renamed = {key.replace("conv2d_1", "first"): w for key, w in batch.weights.items()}
+    assert checks.first_layer(batch.with_other_weights(renamed)) == "first.weight"
+
+
 @pytest.mark.parametrize(
     ("returned", "numbers"),
     [

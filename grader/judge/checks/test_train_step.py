@@ -35,7 +35,7 @@ ENOUGH = 0.25  # the largest share of the avoidable loss that may remain
 STEPS, BEGINNINGS = 60, 5
 SAME_OUTPUTS = 1e-6
 NEW_OPTIMISER = 0.75  # the smallest share of the weights that move by exactly lr in the second step of a new Adam
-FIRST = "conv2d_1.weight"  # of the first layer, which sees the planes
+FIRST = "conv2d_1.weight"
 # Batch norm subtracts the mean, and with it these biases, so that in train mode they have no gradient.
 BEFORE_BATCH_NORM = tuple(f"{layer}.bias" for layer in ("resnet.0.0", "resnet.0.3", "conv2d_2", "conv2d_3"))
 
@@ -56,6 +56,12 @@ def fitted_batch(worker: Worker, batch: Batch) -> Batch:
     """Return the batch with weights for the student's network; without right outputs if that has other layers."""
     weights, same_layers = weights_for(worker, batch.weights, width=WIDTH, height=HEIGHT, block=BLOCK)
     return batch if same_layers else batch.with_other_weights(weights)
+
+
+def first_layer(batch: Batch) -> str:
+    """Return the name of the weights that see the planes; a network with other layers may have another one."""
+    planes = batch.states.shape[1]
+    return next((key for key, w in batch.weights.items() if w.ndim == 4 and w.shape[1] == planes), FIRST)
 
 
 def train(worker: Worker, batch: Batch, lr: float) -> tuple[list[float], dict[str, np.ndarray]]:
@@ -288,8 +294,8 @@ def _left_out(batch: Batch, after_lr_0: dict[str, np.ndarray], after: dict[str, 
 def _share_moved_by(lr: float, batch: Batch, before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
     """Return the share of the weights that a step moved by lr (within 2 %), without those that the data does not affect."""
     moved = {key: np.abs(change(before, after, key)) for key in batch.trained if key not in BEFORE_BATCH_NORM}
-    if FIRST in moved:
-        moved[FIRST] = np.delete(moved[FIRST], UNUSED_PLANE, axis=1)
+    if (first := first_layer(batch)) in moved:
+        moved[first] = np.delete(moved[first], UNUSED_PLANE, axis=1)
     distances = np.concatenate([distance.reshape(-1) for distance in moved.values()])
     return float(np.mean(np.abs(distances / lr - 1) < 0.02))
 
@@ -312,8 +318,9 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     """
     ruling.expected = "Weights that the data does not affect shrink."
     returned, after = train(worker, batch, lr=1e-2)
-    moved = change(batch.weights, after, FIRST)[:, UNUSED_PLANE].reshape(-1)
-    unused = batch.weights[FIRST][:, UNUSED_PLANE].astype(float).reshape(-1)
+    first = first_layer(batch)
+    moved = change(batch.weights, after, first)[:, UNUSED_PLANE].reshape(-1)
+    unused = batch.weights[first][:, UNUSED_PLANE].astype(float).reshape(-1)
     large = np.abs(unused) > 0.05
     ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
     if not moved.any():
