@@ -10,9 +10,10 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from queue import SimpleQueue
 from typing import Any
 
 from arena.engine.cores import available_cores, one_core
@@ -179,16 +180,20 @@ class ThreadRunner:
             except MatchStopped:
                 return None
 
+        # Ctrl-C may come at any time. In the middle of `concurrent.futures.wait`, it would leave games locked for ever.
+        ended: SimpleQueue[Future[GameRecord | None]] = SimpleQueue()
         with ThreadPoolExecutor(self.workers) as pool:
-            waiting: set[Future[GameRecord | None]] = {pool.submit(play, task) for task in tasks}
             try:
-                while waiting:
-                    finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    yield from filter(None, [future.result() for future in finished])
+                games = [pool.submit(play, task) for task in tasks]
+                for game in games:
+                    game.add_done_callback(ended.put)
+                for _ in games:
+                    record = ended.get().result()
+                    if record is not None:
+                        yield record
             finally:
                 stopping.set()
-                for future in waiting:
-                    future.cancel()
+                pool.shutdown(cancel_futures=True)
 
 
 def play_match(

@@ -19,7 +19,7 @@ import socket
 import sys
 import threading
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -213,10 +213,11 @@ def _play(task: GameTask, files: Mapping[str, str]) -> GameRecord:
             return play_game(task, stopping=stopping)
 
     with ThreadPoolExecutor(1) as pool:
-        game = pool.submit(play)
+        game, ended = pool.submit(play), threading.Event()
+        game.add_done_callback(lambda _: ended.set())
         try:
-            while not game.done():
-                wait([game], POLL_S)  # wait in short steps: an interrupt raised inside the process does not end a wait
+            while not ended.wait(POLL_S):  # wait in short steps: an interrupt raised inside the process does not end a wait
+                pass
             return game.result()
         finally:
             stopping.set()

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -119,7 +119,9 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
             rows: list[Future[SummaryRow]] = []
             try:
                 rows.extend(pool.submit(grading.grade, path) for path in paths)
-                wait(rows)  # a fault of the grader's own with one submission is raised after the others have been graded
+                for row in rows:  # Ctrl-C in the middle of `concurrent.futures.wait` would leave rows locked for ever
+                    row.exception()
+                # A fault of the grader's own with one submission is raised after the others have been graded.
                 return [row.result() for row in rows]
             except KeyboardInterrupt:
                 announce("Stopping; every verdict so far is kept.")

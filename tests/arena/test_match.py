@@ -1,7 +1,10 @@
 """Whole matches: paired openings, stopping rules, undecided games, and a busy machine."""
 
 import random
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from match_tools import FOUR, played, record_of, runner_of
@@ -17,6 +20,7 @@ from arena.rules import Termination, centre
 from arena.statistics.stopping import Decided
 from common.scoring import formula_named
 
+ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(move_s=0.6, init_s=3.0)
 
 
@@ -178,3 +182,29 @@ def test_a_match_tells_of_the_games_played_on_a_busy_machine(withheld, sentence)
 
 def test_games_of_a_few_milliseconds_tell_nothing_of_the_machine():
     assert Load.of([record_of(0, move_s=(0.01, 0.01), withheld_s=(0.008, 0.008))]).busy_games == 0
+
+
+INTERRUPTED_MATCH = """
+import signal, threading, time
+from types import SimpleNamespace
+
+from arena.match import match
+
+match.play_game = lambda task, stopping: time.sleep(0.001) or SimpleNamespace(index=task)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+before = threading.active_count()
+for time_s in range(40):
+    signal.setitimer(signal.ITIMER_REAL, 0.05 + 0.0023 * time_s)
+    games = match.ThreadRunner(2)(range(4000))
+    try:
+        for game in games:
+            pass
+    except KeyboardInterrupt:
+        assert threading.active_count() == before, "a thread is left"
+    else:
+        raise SystemExit("the match ended before it was interrupted")
+"""
+
+
+def test_ctrl_c_ends_a_match_whenever_it_comes():
+    subprocess.run([sys.executable, "-c", INTERRUPTED_MATCH], cwd=ROOT, timeout=120, check=True)
