@@ -23,7 +23,7 @@ from common.processes import kill_group
 from grader.assignment import Assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox
 from grader.errors import CouldNotGrade, StudentFault
-from grader.pipeline.includes import compiled_text, included_names, without_comments
+from grader.pipeline.includes import compiled_text, included_names, outside_braces, without_comments
 from grader.pipeline.submission import Submission
 
 SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".CPP")  # g++ takes these for C++
@@ -121,7 +121,7 @@ class _SourceFiles:
             names = included_names(text)
             if any(posixpath.basename(name) == assignment.engine_header for name in names):
                 with_header.add(path)
-            if ENGINE_NAME.search(text):
+            if ENGINE_NAME.search(outside_braces(text)):
                 with_name.add(path)
             if MAIN_FUNCTION.search(text):
                 with_main.add(path)

@@ -19,6 +19,8 @@ DIRECTIVE = re.compile(
     r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(?P<word>if|ifdef|ifndef|elif|else|endif|define|undef)\b[ \t]*(?P<rest>[^\n]*)$", re.MULTILINE
 )
 NAME = re.compile(r"\b(?!defined\b)\w+")
+# A brace, or a quoted text, in which a brace opens and closes nothing.
+BRACE = re.compile(r"""(?P<open>\{)|(?P<close>\})|'\\?["{}]'|"(?:\\.|[^"\\\n])*+"?""")
 NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 COMPARISON = re.compile(rf"[( \t]*(\w+)[ \t]*(==|!=|<=|>=|<|>)[ \t]*({NUMBER.pattern})[) \t]*")
 OPERATORS = {
@@ -71,6 +73,23 @@ def compiled_text(text: str) -> str:
             condition.settled = condition.settled or holds
             compiled = condition.compiled and holds
     return "".join([*kept, text[start:] if compiled else ""])
+
+
+def outside_braces(text: str) -> str:
+    """Return what a text from `compiled_text` has outside all braces: neither bodies of functions nor members of classes.
+
+    A text whose braces do not match, as those in a raw string may, is returned whole.
+    """
+    kept, depth, start = [], 0, 0
+    for found in BRACE.finditer(text):
+        if found["open"]:
+            if depth == 0:
+                kept.append(text[start : found.end()])
+            depth += 1
+        elif found["close"] and depth:
+            depth -= 1
+            start = found.start()
+    return text if depth else "".join([*kept, text[start:]])
 
 
 @dataclass

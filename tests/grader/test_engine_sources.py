@@ -212,6 +212,8 @@ def test_a_program_is_left_out_and_the_sources_that_it_includes_are_kept(sources
         SEARCH + b"#define LEVEL 3\n#if defined(LEVEL) && (LEVEL == 2)\n" + PROGRAM + b"#endif",
         SEARCH + b"#if LEVEL < 2\n" + PROGRAM + b"#endif",
         SEARCH + b"void greet(const std::string &ai_name);\nvoid part(std::string ai_name, int x);",
+        ENGINE + b"struct Config {\n    std::string ai_name;\n    char open = '{', quote = '\"';\n};",
+        ENGINE + b'void log_name(int n) {\n    if (n > 1) {\n        std::string ai_name = "}";\n    }\n}',
     ],
     ids=[
         "under a macro",
@@ -224,6 +226,8 @@ def test_a_program_is_left_out_and_the_sources_that_it_includes_are_kept(sources
         "under another number",
         "under a number of a header",
         "with a parameter called ai_name",
+        "with a member called ai_name",
+        "with a local variable called ai_name",
     ],
 )
 def test_a_helper_with_a_main_that_is_not_compiled_or_a_word_of_an_engine_is_kept(sources, helper):
