@@ -1,8 +1,11 @@
 """The fast copy says what the network says; the cache and the symmetries change nothing of it."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from queue import Queue
 
 import numpy as np
@@ -15,6 +18,8 @@ from common.weights import without_idle_blocks
 from games.gomoku.batch import GomokuBatch
 from training.inference import evaluators, timing
 from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, fold
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def positions(width, height, n_in_row, count, seed=1):
@@ -365,3 +370,16 @@ def test_the_faster_library_is_chosen_where_none_is_given(openvino, make_network
 def test_a_network_that_cannot_be_converted_is_computed_by_torch(openvino, make_network, monkeypatch):
     monkeypatch.setattr("training.inference.evaluators.OpenVinoModel", lambda *_: 1 / 0)
     assert InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, library=None).library == "torch"
+
+
+def test_openvino_reports_nothing_of_its_use(openvino, tmp_path):
+    script = (
+        "import torch; from torch import nn; from training.inference.openvino_model import OpenVinoModel\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self): super().__init__(); self.dense = nn.Linear(4, 2)\n"
+        "    def forward(self, planes): return self.dense(planes.flatten(1)), self.dense(planes.flatten(1))\n"
+        "OpenVinoModel(Net(), (1, 2, 2)).compile(torch.float32)"
+    )
+    home = {name: value for name, value in os.environ.items() if name != "CI"} | {"HOME": str(tmp_path)}  # it is quiet in CI
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=home, check=True)
+    assert list(tmp_path.iterdir()) == [], "it keeps a number for each user that it reports"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -20,6 +21,9 @@ from torch import nn
 
 from training.inference.int8_file import Int8Body
 
+# Through this package, OpenVINO and NNCF report to their makers when they are imported and for each conversion, unless the user
+# has refused; the reports run in processes of their own. If the package cannot be imported, nothing is reported.
+sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
 # Where convolutions are in 8-bit integers, this is the type of everything else.
 HINTS = {torch.float32: "f32", torch.bfloat16: "bf16", torch.int8: "f32"}
 LAYER = re.compile(r"__module\.(?P<layer>.+)/aten::(?:_convolution|linear)/(?:Convolution|MatMul|Add)")
