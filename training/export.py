@@ -9,6 +9,11 @@ are dropped when the weights change.
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
+
 import hashlib
 import io
 import json

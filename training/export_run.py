@@ -8,6 +8,11 @@ nothing, for example to the 19 blocks of published weights.
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
+
 import csv
 import json
 import sys

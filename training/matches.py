@@ -21,6 +21,11 @@ for the network. The network's idle residual blocks are left out.
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
+
 import argparse
 import json
 import sys

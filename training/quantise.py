@@ -9,6 +9,11 @@ OpenVINO alone is enough to play with it.
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
+
 import importlib.util
 import logging
 import sys

@@ -54,6 +54,21 @@ def test_a_typed_byte_that_is_no_text_is_answered_like_any_other_mistake(program
     assert b"; got '\xef\xbf\xbd'" in done.stdout and done.stderr == b""
 
 
+def programs_of_users():
+    """Name the files of this tree that a user starts in a terminal and that import slowly."""
+    folders = ("Minimax", "arena", "grader", "training")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    by_programs = ("arena/engine/", "grader/confinement/", "grader/pipeline/", "grader/judge/", "grader/instructor/")
+    names = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in [*files, *ROOT.glob("*.py")]}
+    return [name for name, text in names.items() if "\nif __name__ ==" in text and not name.startswith(by_programs)]
+
+
+def test_ctrl_c_ends_every_program_while_it_still_imports():
+    programs = programs_of_users()
+    assert {"train.py", "grader/__main__.py", "training/selfplay/__main__.py", "Minimax/judge.py"} < set(programs)
+    assert [name for name in programs if "leave_on_ctrl_c(" not in (ROOT / name).read_text(encoding="utf-8")] == []
+
+
 ENDLESS = """
 from common.program_ends import run_program
 from common.program_starts import leave_on_ctrl_c

@@ -1,5 +1,10 @@
 """Long self-play runs: `python -m training.selfplay` (see `long_run.py`)."""
 
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
+
 import sys
 
 from common.program_ends import run_program

@@ -7,6 +7,11 @@ The board plays the games. The search sees its feature planes and its legal move
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the program at once: there is nothing to save
+
 import argparse
 from dataclasses import dataclass
 from typing import Any
