@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,7 @@ from typing import Any
 from arena.statistics.estimates import wilson_95
 from common.errors import UsageError
 from common.files import write_whole
+from common.program_starts import INTERRUPTED
 from grader.assignment import ROOT, Assignment, Check
 from grader.assignment_file import load_assignment, load_named
 from grader.confinement.sandbox import Sandbox, find_sandbox
@@ -340,7 +342,8 @@ def main(options: TrustOptions, announce: Announce) -> int:
     rows: list[SampleRow] = []
     out.mkdir(parents=True, exist_ok=True)
     announce(f"{'kind':8}  {'name':{width}}  seed  expected | failed | ok")
-    with ProcessPoolExecutor(options.jobs) as pool:
+    # Without the initializer, a process that waits for work when Ctrl-C comes would show a traceback.
+    with ProcessPoolExecutor(options.jobs, initializer=signal.signal, initargs=(signal.SIGINT, _leave)) as pool:
         run = partial(_run_one, out.resolve(), sandbox, options.long, assignment)
         for row in pool.map(run, runs):
             rows.append(row)
@@ -358,6 +361,10 @@ def main(options: TrustOptions, announce: Announce) -> int:
     if not_run := sorted({i for row in rows for i in row.not_run}):
         announce(f"Not run because they take minutes (--long runs them): {', '.join(not_run)}.")
     return 0 if as_expected == len(rows) else 1
+
+
+def _leave(number: int, frame: object) -> None:
+    raise SystemExit(INTERRUPTED)
 
 
 def _run_one(out: Path, sandbox: Sandbox, long: bool, assignment: Assignment, run: tuple[int, Sample]) -> SampleRow:
