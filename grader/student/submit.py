@@ -1,6 +1,7 @@
 """`python -m grader submit`: pack exactly the collected files and the reports of the tree that it belongs to.
 
-The archive gets its name only after it has been read back and found to hold the same files with the same digest.
+The archive gets its name only after it has been read back and found to hold the same files with the same digest. It replaces
+an earlier submission, but no other file.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import ast
 import sys
 import tempfile
 import warnings
+import zipfile
 from pathlib import Path
 
 from common.errors import UsageError
@@ -22,6 +24,8 @@ from grader.pipeline.handed_out import changed_in_vain, find_resemblances
 from grader.pipeline.submission import Submission, read_submission
 from grader.student.check import name_advice, unwritten_methods, vain_change, version_advice
 from grader.student.report_advice import report_advice
+
+COMMENT = b"packed by python -m grader submit"  # at the end of each archive, so that a later call knows what it may replace
 
 
 def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
@@ -69,8 +73,14 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
     """Write the archive, whole or not at all.
 
     Raises:
-        UsageError: the submission's files are not at the top of the folder, or a file cannot be read or written.
+        UsageError: the submission's files are not at the top of the folder, another file has the archive's name, or a file
+            cannot be read or written.
     """
+    if archive.exists() and not _is_submission(archive):
+        raise UsageError(
+            f"expected a new file after --out, or a submission that this command packed earlier; {archive} is something else: "
+            "name another file, or move that one away"
+        )
     files = dict(submission.files)
     astray = [path for path, content in files.items() if _content(root / path) != content]
     if astray:
@@ -83,6 +93,8 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
         with tempfile.TemporaryDirectory(prefix=".submit-", dir=archive.parent) as folder:
             fresh = Path(folder, archive.name)
             write_archive(files, fresh)
+            with zipfile.ZipFile(fresh, "a") as written:
+                written.comment = COMMENT
             packed = read_submission(fresh, assignment)
             if (packed.digest, packed.reports) != (submission.digest, submission.reports):
                 raise UsageError(
@@ -92,6 +104,14 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
             fresh.replace(archive)
     except OSError as error:
         raise UsageError(f"the archive {archive} was not written: {error.strerror}; name another file after --out") from error
+
+
+def _is_submission(archive: Path) -> bool:
+    if not archive.is_file():
+        return False
+    with archive.open("rb") as file:
+        file.seek(max(0, archive.stat().st_size - len(COMMENT)))
+        return file.read() == COMMENT
 
 
 def _content(path: Path) -> bytes | None:

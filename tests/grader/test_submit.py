@@ -10,6 +10,7 @@ import pytest
 
 from common.errors import UsageError
 from grader.pipeline import submission
+from grader.pipeline.archive import write_archive
 from grader.pipeline.handed_out import DIGESTS, digests_of
 from grader.pipeline.submission import read_submission
 from grader.student import submit
@@ -179,6 +180,21 @@ def test_packing_again_replaces_the_archive_and_leaves_nothing_beside_it(folder)
     submit.main(archive, folder)
     assert "AlphaZero/more.py" in names(archive) and "submission.zip" not in names(archive)
     assert [path.name for path in folder.glob(".*")] == [".venv"]
+
+
+@pytest.mark.parametrize("kind", ["photographs", "a zip in name only", "a folder"])
+def test_a_file_that_no_earlier_call_packed_is_not_replaced(folder, tmp_path, kind):
+    place = tmp_path / "holiday.zip"
+    if kind == "a folder":
+        place.mkdir()
+    elif kind == "photographs":
+        write_archive({"AlphaZero/mcts_pure.py": b"x = 1", "sea.jpg": b"blue"}, place)
+    else:
+        place.write_bytes(b"")
+    before = place.read_bytes() if place.is_file() else b""
+    with pytest.raises(UsageError, match=r"holiday\.zip is something else: name another file, or move that one away"):
+        submit.main(place, folder)
+    assert place.is_dir() or place.read_bytes() == before
 
 
 def test_a_name_that_is_nearly_right_and_a_syntax_error_are_named(folder, tmp_path, capsys):
