@@ -7,26 +7,45 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from common.errors import UsageError
 from common.harmless_text import on_screen
+from common.near_names import meant
 from common.program_starts import INTERRUPTED, interruptible
+
+UNKNOWN = "unrecognized arguments"
 
 
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that answers a wrong call with one sentence, without the lines of usage before it."""
 
+    misspelt = ""  # the first long option of the call that is unknown
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """As in the base class, but a command refuses what it does not know itself, and so under its own name."""
+        if self._subparsers is None:
+            self.misspelt = self._unknown_option(sys.argv[1:] if args is None else args)
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            self.error(f"{UNKNOWN}: {' '.join(unknown)}")
         return options, unknown
 
+    def _unknown_option(self, words: Iterable[str]) -> str:
+        """Return the first long option, without its value, that is neither known nor the beginning of a known one."""
+        names = (word.partition("=")[0] for word in takewhile(lambda word: word != "--", words) if " " not in word)
+        long = (name for name in names if name.startswith("--"))
+        return next((name for name in long if not any(known.startswith(name) for known in self._option_string_actions)), "")
+
     def error(self, message: str) -> NoReturn:
-        """Print the sentence, which may quote a hostile file name, and exit with code 2."""
+        """Print the sentence, which may quote a hostile file name, and exit with code 2.
+
+        A misspelt option comes first: otherwise, the base class would only say that the option that was meant is missing.
+        """
+        if self.misspelt and not message.startswith(UNKNOWN):
+            message = f"{UNKNOWN}: {self.misspelt}{meant(self.misspelt, self._option_string_actions)}; {message}"
         self.exit(2, on_screen(f"{self.prog}: {message.removesuffix('.')} (see --help)") + "\n")
 
 

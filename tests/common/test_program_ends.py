@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.near_names import near_name
+from common.program_ends import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT_PROGRAMS = [
@@ -25,6 +26,26 @@ def test_a_wrong_call_gets_one_line_that_names_the_program_and_the_help(program)
     done = subprocess.run([sys.executable, *program, "--no-such-option"], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
     assert program[-1].split("/")[-1] in done.stderr.split(":")[0] and done.stderr.endswith("(see --help)\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["--ot", "x"], "unrecognized arguments: --ot (did you mean --out?); the following arguments are required: --out"),
+        (["--out", "x", "--ot", "y"], "unrecognized arguments: --ot"),
+        (["--ot=x y"], "the following arguments are required: --out"),  # with a space it is no option
+        (["--", "--ot"], "the following arguments are required: --out"),
+        (["--verb"], "the following arguments are required: --out"),
+    ],
+)
+def test_a_misspelt_option_is_named_before_the_one_that_is_missing_without_it(typed, words, capsys):
+    parser = Parser(prog="p")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("files", nargs="*")
+    with pytest.raises(SystemExit):
+        parser.parse_args(typed)
+    assert capsys.readouterr().err == f"p: {words} (see --help)\n"
 
 
 def test_a_mistyped_program_of_the_training_gets_the_name_that_was_meant():

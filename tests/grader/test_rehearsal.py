@@ -398,7 +398,7 @@ def test_the_printed_commands_are_valid_and_quote_their_paths(tmp_path, capsys):
         (["rehearse", "5000", "--out", "x"], "expected a class of at most 1000 students"),
         (["rehearse", "5", "--out", "{full}"], "expected a new folder, or one of an earlier rehearsal"),
         (["rehearse", "5", "--out", "{made}"], "holds the rehearsal of another class"),
-        (["rehearse", "5", "--folder", "x"], "python -m grader rehearse: the following arguments are required: --out"),
+        (["rehearse", "5", "--folder", "x"], "--folder; the following arguments are required: --out"),
         (["rehearse", "5", "--out", "x", "--sead", "2"], "python -m grader rehearse: unrecognized arguments: --sead 2"),
         (["check-rehearsal", "{full}", "nowhere"], "expected the table of a rehearsal at nowhere/expected.csv: No such file"),
         (["check-rehearsal", "nowhere", "{made}"], "expected the folder of graded results; got nowhere"),
