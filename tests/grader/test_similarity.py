@@ -132,7 +132,7 @@ def test_what_everyone_was_given_is_left_out_and_named(tmp_path, compare):
     folders = [write(tmp_path / name, {**stubs, "Minimax/mine.cpp": SAMPLE}) for name in ("a", "b")]
     code, said, rows = compare(*folders)
     assert code == 0 and rows == []
-    assert "a was not compared: Python: too little is left without the handed-out code" in said
+    assert "Not compared: a, Python: too little is left without the handed-out code" in said
 
 
 def test_the_kit_of_an_earlier_year_is_taken_off_too(tmp_path, compare):
@@ -153,7 +153,7 @@ def test_earlier_years_are_compared_with_this_one_and_not_with_each_other(tmp_pa
     shutil.copytree(one, year / "again")
     (year / "notes.txt").write_text("x")
     code, said, rows = compare(other, copy, "--earlier", year)
-    assert code == 1 and any("notes.txt was left out: neither a folder nor an archive" in line for line in said)
+    assert code == 1 and any("notes.txt is neither a folder nor an archive" in line for line in said)
     assert {(r["first"], r["second"]) for r in rows} == {
         ("copy", "other"),
         *((new, old) for new in ("copy", "other") for old in ("2024-again", "2024-one")),
@@ -313,7 +313,7 @@ def test_jplag_gets_one_folder_for_each_submission_and_the_base_code(engines_of_
 def test_one_that_cannot_be_read_is_named_and_the_others_are_compared(engines_of_three, compare, tmp_path):
     (tmp_path / "broken.zip").write_bytes(b"PK")
     code, said, rows = compare(tmp_path / "broken.zip", *engines_of_three[:2])
-    assert code == 1 and len(rows) == 1 and "broken.zip was left out: " in said[0]
+    assert code == 1 and len(rows) == 1 and said[0].count("broken.zip") == 1
     assert "broken.zip" in (tmp_path / "out" / INDEX).read_text()
 
 

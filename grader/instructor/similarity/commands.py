@@ -39,7 +39,7 @@ def similarity_command(options: argparse.Namespace) -> int:
     handed_out = read_handed_out(options.handed_out, assignment)
     reading = read_works(options.submissions, options.earlier, assignment, screen)
     for one in reading.left_out:
-        screen(f"{one.name} was left out: {one.reason}")
+        screen(f"Not compared: {one.reason}")
     works, recent = reading.works, [work for work in reading.works if not work.earlier]
     if not recent or len(works) < 2:
         raise UsageError(
@@ -49,7 +49,7 @@ def similarity_command(options: argparse.Namespace) -> int:
     require_place(options.out)
     study = compare_all(works, handed_out, screen, parts_of(assignment))
     for one in study.left_out:
-        screen(f"{one.name} was not compared: {one.reason}")
+        screen(f"Not compared: {one.reason}")
     study.left_out[:0] = reading.left_out
     shown = write_pages(study, works, options.out, least, options.pages)
     write_jplag(works, handed_out, options.out)

@@ -83,7 +83,7 @@ def compare_all(
         sources = {path: text_of(content) for path, content in handed_out.items() if part_of(path) == part}
         given[part], too_long = fingerprint_handed_out(sources, part)
         study.left_out += [
-            LeftOut(path, "handed-out code that is too large to be left out of the comparison") for path in too_long
+            LeftOut(f"{path} is handed-out code that is too large to be left out of the comparison") for path in too_long
         ]
     for work in _with_estimate(works, "splitting into tokens", announce):
         study.prints[work.label] = dict(_prints_of(work, given, study.left_out))
@@ -112,15 +112,15 @@ def _prints_of(work: Work, given: Mapping[str, set[int]], left_out: list[LeftOut
     for part in given:
         files = work.files(part)
         if not files:
-            left_out.append(LeftOut(work.label, f"{part}: no source was found where it is collected", by_hand=False))
+            left_out.append(LeftOut(f"{work.label}, {part}: no source was found where it is collected", by_hand=False))
             continue
         try:
             prints = Prints(joined(files), part).without(given[part])
         except TooLong as error:
-            left_out.append(LeftOut(work.label, f"{part}: {error}; compare it by hand"))
+            left_out.append(LeftOut(f"{work.label}, {part}: {error}; compare it by hand"))
             continue
         if prints.comparable < LEAST:
-            left_out.append(LeftOut(work.label, f"{part}: too little is left without the handed-out code", by_hand=False))
+            left_out.append(LeftOut(f"{work.label}, {part}: too little is left without the handed-out code", by_hand=False))
         else:
             yield part, prints
 

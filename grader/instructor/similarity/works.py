@@ -51,11 +51,10 @@ class LeftOut:
     """Something that is not compared.
 
     Attributes:
-        name: a path or a label.
+        reason: what it is, and why it is not compared.
         by_hand: whether a person has to look at it instead.
     """
 
-    name: str
     reason: str
     by_hand: bool = True
 
@@ -100,7 +99,7 @@ def read_works(paths: Sequence[Path], earlier: Sequence[Path], assignment: Assig
             if path.is_dir() or is_archive(path.name):
                 places.append((folder.resolve().name, path, True))
             else:
-                left_out.append(LeftOut(str(path), "neither a folder nor an archive", by_hand=False))
+                left_out.append(LeftOut(f"{path} is neither a folder nor an archive", by_hand=False))
     works: list[Work] = []
     labels: set[str] = set()
     for number, (year, path, is_earlier) in enumerate(places, 1):
@@ -108,7 +107,7 @@ def read_works(paths: Sequence[Path], earlier: Sequence[Path], assignment: Assig
         try:
             submission = read_submission(path, assignment)
         except UsageError as error:
-            left_out.append(LeftOut(str(path), str(error)))
+            left_out.append(LeftOut(str(error)))
             continue
         label = _unique(f"{year}-{submission.name}" if is_earlier else submission.name, labels)
         works.append(Work(label, path, is_earlier, _sources_of(submission)))
