@@ -42,6 +42,7 @@ from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
 from common.scoring import formula_named
 
+POINTS = "shifted_score:30"
 BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "baseline"
 
 
@@ -89,9 +90,8 @@ def parser() -> argparse.ArgumentParser:
     stops.add_argument("--sprt", metavar="ELO0,ELO1,ALPHA,BETA", help="stop when a sequential test accepts either hypothesis")
     terms.add_argument(
         "--points",
-        default="shifted_score:30",
         metavar="FORMULA:FULL",
-        help="the points that --stop uses (default shifted_score:30)",
+        help=f"the points that --stop decided uses (default {POINTS})",
     )
     terms.add_argument("--scale-time", action="store_true", help="use longer limits on a machine slower than the recorded one")
     return main
@@ -112,6 +112,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
             command_line.error(f"expected --{name.replace('_', '-')} in seconds, above 0 and below 3600; got {value:g}")
     if options.ray_address is not None and options.engine != "ray":
         command_line.error(f"expected --engine ray with --ray-address; got --engine {options.engine}")
+    if options.points is not None and not options.stop and options.resume is None:
+        command_line.error("expected --stop decided with --points, which only say when the match ends; got no --stop")
     if not FIVE <= options.board_size <= LARGEST_SIZE:
         command_line.error(f"expected --board-size from {FIVE} to {LARGEST_SIZE}; got {options.board_size}")
     if options.resume is not None:
@@ -157,7 +159,7 @@ def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
         limits=limits,
         openings=options.openings,
         size=options.board_size,
-        stop=f"decided:{options.points}" if options.stop else f"sprt:{options.sprt}" if options.sprt else "",
+        stop=f"decided:{options.points or POINTS}" if options.stop else f"sprt:{options.sprt}" if options.sprt else "",
     )
 
 

@@ -50,6 +50,7 @@ def test_evaluate_sums_up_and_writes_all_games(engines, tmp_path):
         (["--agents-path", "{sample}", "{sample}", "--sgf", "README.md/games"], "README.md is a file"),
         (["--resume", "nowhere", "--json", "docs"], "expected the name of a file; docs is a folder"),
         (["--resume", "nowhere", "--json", "./nowhere"], "expected different files for the records and for --json"),
+        (["--agents-path", "{sample}", "{sample}", "--points", "straight:30"], "expected --stop decided with --points"),
         *(
             (["--agents-path", "{sample}", "{sample}", "--stop", "decided", "--points", f"shifted_score:{points}"], "above 0")
             for points in ("nan", "inf", "-3", "0")
