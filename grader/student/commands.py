@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from common.errors import UsageError
 from common.program_starts import expect_packages
 from grader.arguments import add_lab
 from grader.assignment import LONG, ROOT
@@ -20,6 +21,9 @@ def check_command(options: argparse.Namespace) -> int:
     expect_packages("grader", "torch")
     assignment = load_named(options.lab)
     asked = [kind for kind in LONG if getattr(options, kind)]
+    for kind in asked:
+        if not assignment.long_checks.get(kind):
+            raise UsageError(f"expected --{kind} only for an assignment with a {kind}; {assignment.id} has none")
     return check.main(options.only, asked, Screen(), ROOT / assignment.home, assignment)
 
 
@@ -58,8 +62,8 @@ def add_commands(commands: Any) -> None:
         metavar="PART",
         help="run only this part or check, such as network or network.layers; may be repeated",
     )
-    checking.add_argument("--match", action="store_true", help="also play the match against the opponent (takes minutes)")
-    checking.add_argument("--training", action="store_true", help="also train on tic-tac-toe (takes minutes)")
+    checking.add_argument("--match", action="store_true", help="also play the match, if the assignment has one (takes minutes)")
+    checking.add_argument("--training", action="store_true", help="also train, if the assignment has a training (takes minutes)")
     add_lab(checking)
     checking.set_defaults(run=check_command)
 

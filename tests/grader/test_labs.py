@@ -178,6 +178,11 @@ def test_a_command_for_a_lab_that_does_not_exist_is_a_wrong_call(command, tmp_pa
     assert "expected a lab among" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
+def test_a_lab_without_a_match_refuses_the_option_that_would_play_it(capsys):
+    assert main(["check", "--lab", "nogo", "--match"]) == 2
+    assert "expected --match only for an assignment with a match; nogo has none" in capsys.readouterr().err
+
+
 def test_only_what_is_the_labs_own_lies_in_its_folder(toy):
     own = ("assignment.toml", "chapter.md", "Toy/game.py")
     assert [toy.place(path) for path in own] == [f"labs/toy/{path}" for path in own]
