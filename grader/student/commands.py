@@ -63,7 +63,9 @@ def add_commands(commands: Any) -> None:
         help="run only this part or check, such as network or network.layers; may be repeated",
     )
     checking.add_argument("--match", action="store_true", help="also play the match, if the assignment has one (takes minutes)")
-    checking.add_argument("--training", action="store_true", help="also train, if the assignment has a training (takes minutes)")
+    checking.add_argument(
+        "--training", action="store_true", help="also train, if the assignment has a training (takes minutes)"
+    )
     add_lab(checking)
     checking.set_defaults(run=check_command)
 

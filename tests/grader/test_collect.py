@@ -87,6 +87,16 @@ def test_a_pattern_says_where_the_id_is(collect, download):
         Pattern("{file}_{id}{name}")
 
 
+def test_a_pattern_finds_the_ids_of_the_roster_that_hold_an_underscore(collect, download, tmp_path):
+    (roster := tmp_path / "roster.csv").write_text("id\nzhang_san\nzhang_san_2\nli\n", encoding="utf-8")
+    path = download(
+        {"San_zhang_san_hw1.zip": packed("z"), "San_ZHANG_SAN_2_hw1.zip": packed("y"), "Si_li_hw_1.zip": packed("l")}
+    )
+    assert collect(path, "--pattern", "{name}_{id}_{file}", roster=roster) == 0
+    kept = tree(collect.out)
+    assert [kept[f"submissions/{name}.zip"] for name in ("zhang_san", "zhang_san_2", "li")] == [packed(c) for c in "zyl"]
+
+
 def test_a_number_is_found_beside_anything_but_latin_letters_and_digits(tmp_path):
     (path := tmp_path / "roster.csv").write_text("id\n2024001\n2024002\n2026\nsmith\nsmith-jones\n", encoding="utf-8")
     roster = Roster(read_roster(path))

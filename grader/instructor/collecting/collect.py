@@ -103,7 +103,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
     roster = Roster(read_roster(order.roster) if order.roster else None)
     earlier = read_record(order.out)
     names = _pattern(order, earlier, announce)
-    pattern = Pattern(names) if names else None
+    pattern = Pattern(names, [student.id for student in roster.students or ()]) if names else None
     expected = expected_of(_lab(order, earlier), order.course)
     with ExitStack() as opened:
         downloads = [Reader(roster, expected, opened, pattern).read(path) for path in order.archives]

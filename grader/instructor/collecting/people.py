@@ -71,9 +71,15 @@ class Match:
 
 
 class Pattern:
-    """A pattern for names of files, such as `{name}_{id}_{file}`."""
+    """A pattern for names of files, such as `{name}_{id}_{file}`.
 
-    def __init__(self, text: str) -> None:
+    Args:
+        ids: the ids of the roster. An id holds no underscore, which may separate fields, unless it is one of these.
+    """
+
+    def __init__(self, text: str, ids: Iterable[str] = ()) -> None:
+        known = sorted((re.escape(student_id) for student_id in ids if "_" in student_id), key=len, reverse=True)
+        expressions = FIELDS | {"id": "|".join([*known, FIELDS["id"]])}
         parts = re.split(r"\{(\w+)\}", text)
         fields = parts[1::2]
         if not {"id", "name", "email"} & set(fields) or set(fields) - set(FIELDS) or len(fields) != len(set(fields)):
@@ -86,7 +92,7 @@ class Pattern:
                 f"expected a pattern with a character between two fields, such as '{{name}}_{{id}}_{{file}}'; got {text!r}, in "
                 "which nothing says where one field ends"
             )
-        pieces = [f"(?P<{part}>{FIELDS[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)]
+        pieces = [f"(?P<{part}>{expressions[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)]
         self.regex = re.compile("".join(pieces), re.IGNORECASE)
 
     def person(self, stem: str) -> Person | None:
