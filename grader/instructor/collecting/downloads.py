@@ -3,7 +3,7 @@
 | platform | what a class download holds |
 |---|---|
 | Canvas | files `lastnamefirstname_[LATE_]USER_FILE_name.zip`, texts and links (see `canvas`) |
-| Moodle | folders or files `First Last_NUMBER_assignsubmission_file_`, with the student's files inside or appended |
+| Moodle | folders or files `[GROUP-]First Last_NUMBER_assignsubmission_file_`, with the student's files inside or appended |
 | Gradescope | a folder `submission_NUMBER` for each submission, unpacked, and `submission_metadata.yml` |
 | Blackboard | files `ASSIGNMENT_USER_attempt_TIME_name.zip`, and `ASSIGNMENT_USER_attempt_TIME.txt` with a comment |
 | any other | an archive or folder for each student, with the student's id in its name |
@@ -297,11 +297,13 @@ def _of_moodle(batch: str, tops: Mapping[str, Mapping[str, Member]], reader: Rea
         for below, member in inside.items():
             path = "/".join(part for part in (named["file"], below) if part)
             kinds.setdefault(named["kind"], {})[path or top] = member
+    # In a group assignment, Moodle puts the name of the group or `Default group` before each name.
+    in_group = len(found) > 1 and all("-" in name for _, name in found)
     for (number, name), kinds in found.items():
         texts = kinds.pop(ONLINE_TEXT, {}) if len(kinds) > 1 else {}
         note = ("An online text was handed in as well and is not collected; read it in Moodle.",) if texts else ()
         files = {path: member for inside in kinds.values() for path, member in inside.items()}
-        uploads.append(_of_folder(batch, (Person(MOODLE, number, name),), name, files, note))
+        uploads.append(_of_folder(batch, (Person(MOODLE, number, name, in_group=in_group),), name, files, note))
     return uploads
 
 

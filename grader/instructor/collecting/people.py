@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from common.errors import UsageError
@@ -32,6 +32,7 @@ class Person:
         student_id: the id that the platform or the pattern names.
         email: the address, if the download has it.
         stem: the whole name of the file or folder without its suffix, if a pattern found the fields above in it.
+        in_group: whether the name begins with that of a group, as in `Team 3-Ada Lovelace`.
     """
 
     platform: str
@@ -40,6 +41,16 @@ class Person:
     student_id: str = ""
     email: str = ""
     stem: str = ""
+    in_group: bool = False
+
+    @property
+    def names(self) -> Iterator[str]:
+        """What may be the person's name: the longest text first, because groups and people may have a hyphen in their names."""
+        yield self.name
+        rest = self.name
+        while self.in_group and "-" in rest:
+            rest = rest.partition("-")[2]
+            yield rest
 
     @property
     def words(self) -> str:
@@ -151,8 +162,8 @@ class Roster:
     def _by_number(self, person: Person, column: str) -> Match:
         students = self.students or ()
         if found := [student for student in students if getattr(student, column) == person.handle]:
-            named = self._by_name(person.name, students).students
-            if named and not self._by_name(person.name, found).students:  # as where a column was shifted by a line
+            named = self._by_names(person.names, students).students
+            if named and not self._by_names(person.names, found).students:  # as where a column was shifted by a line
                 contradiction = (
                     f"has the {column} of {found[0].id}, but the name of {named[0].id}: correct or empty that column of the "
                     "roster"
@@ -160,19 +171,19 @@ class Roster:
                 return Match((*found, *named), contradiction=contradiction)
             return Match(tuple(found))
         open_students = [student for student in students if not getattr(student, column)]
-        if "@" in person.name and (found := _with_email(open_students, person.name)):
+        if found := [student for name in person.names for student in _with_email(open_students, name)]:
             return Match(tuple(found))
         # A roster may have the platform's own numbers as ids; a name must not contradict them.
         by_id = [student for student in open_students if student.id == person.handle]
-        if by_id and (not _full_names(by_id[0]) or self._by_name(person.name, by_id).students):
+        if by_id and (not _full_names(by_id[0]) or self._by_names(person.names, by_id).students):
             return Match((by_id[0],))
-        found_by_name = self._by_name(person.name, open_students)
+        found_by_name = self._by_names(person.names, open_students)
         if by_id and person.platform == CANVAS:  # or the names are not Canvas's, but NAME_ID_...
             others = [student for student in found_by_name.students if student not in by_id]
             return Match((*by_id, *others), contradiction="has the id of a student as its number, but another name")
         if found_by_name.students:
             return found_by_name
-        named = self._by_name(person.name, students).students
+        named = self._by_names(person.names, students).students
         contradiction = f"has the name of {named[0].id}, but the roster has a different number there" if named else ""
         return Match(named, by_name=True, contradiction=contradiction)
 
@@ -194,6 +205,11 @@ class Roster:
             if found := [s for s in students if any(holds(name, s.id) for name in names)]:
                 return Match(tuple(found))
         return self._by_name(stem, students)
+
+    def _by_names(self, names: Iterable[str], students: Iterable[Student]) -> Match:
+        students = list(students)
+        found = (self._by_name(name, students) for name in names)
+        return next((match for match in found if match.students), Match(()))
 
     def _by_name(self, name: str, students: Iterable[Student]) -> Match:
         students = list(students)
