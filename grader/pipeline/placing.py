@@ -1,9 +1,9 @@
 """Find the parts of a submission, even in folders that are nested, side by side, or spelled with different capitals.
 
 A part is a folder that the assignment names (`[parts]`). Each part is searched for separately, at any depth. If several
-folders could be the part, copies of the same files count as one, and a copy in a workspace that the grader laid out does not
-count beside others: an interrupted grading leaves its workspace. Otherwise an error names two of the folders: nothing is
-guessed.
+folders could be the part, copies of the same files count as one. Two kinds of copies do not count beside others: one in a
+workspace that the grader laid out, which an interrupted grading leaves, and the stubs as they were handed out. Otherwise an
+error names two of the folders: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from common.errors import UsageError
-from grader.assignment import Assignment, matches
+from common.unwritten import REMINDER
+from grader.assignment import ROOT, Assignment, matches
 
 MARKER = ".workspace"  # a file in each folder that `grader.pipeline.workspace` lays out
 SHOWN_FOLDERS = 5
@@ -109,7 +110,10 @@ def _candidates(paths: Iterable[str], assignment: Assignment) -> dict[str, dict[
 
 
 def _choose(part: str, places: dict[str, Found], contents: Contents, assignment: Assignment) -> str:
-    """Return the folder that is the part: it holds the files the part needs, lies in no other candidate, and has no rival."""
+    """Return the folder that is the part: it holds the files the part needs, lies in no other candidate, and has no rival.
+
+    Stubs as they were handed out are no rival.
+    """
     needs = assignment.parts[part]
     able = [place for place, files in places.items() if any(matches(path, needs) for path in files)] or list(places)
     folders = set(able)
@@ -117,6 +121,7 @@ def _choose(part: str, places: dict[str, Found], contents: Contents, assignment:
     if len(able) == 1:
         return able[0]
     read = contents(path for place in able for path in places[place].values())
+    able = [place for place in able if not _is_as_handed_out(places[place], read, assignment)] or able
     digests = {
         place: {relative: hashlib.sha256(read[path]).digest() for relative, path in places[place].items()} for place in able
     }
@@ -130,6 +135,18 @@ def _choose(part: str, places: dict[str, Found], contents: Contents, assignment:
                 raise _two(relative, places[first][relative], places[rival][relative])
         raise UsageError(f"{part} was found twice, as {first}/ and {rival}/, and nothing says which one counts: {WHAT_TO_DO}")
     return first
+
+
+def _is_as_handed_out(files: Found, read: Mapping[str, bytes], assignment: Assignment) -> bool:
+    """Return whether files are the unwritten stubs of this tree; in a student's kit, these may have been written."""
+    own = {relative: ROOT / assignment.place(relative) for relative in files}
+    if any(not own[name].is_file() or _lines(own[name].read_bytes()) != _lines(read[files[name]]) for name in files):
+        return False
+    return any(REMINDER.search(read[path].decode("utf-8", "replace")) for path in files.values())
+
+
+def _lines(content: bytes) -> bytes:
+    return content.replace(b"\r\n", b"\n")
 
 
 def _beside(paths: Iterable[str], roots: tuple[str, ...], contents: Contents, assignment: Assignment) -> Found:

@@ -9,6 +9,7 @@ import pytest
 from packing import ARCHIVES, ENGINE, KINDS, WORK
 
 from common.errors import UsageError
+from grader.assignment import ROOT
 from grader.pipeline import submission
 from grader.pipeline.submission import absent_parts, read_submission, require_submissions, submission_name
 from grader.pipeline.workspace import build_workspace
@@ -245,6 +246,17 @@ def test_the_workspace_of_an_interrupted_grading_is_no_second_candidate(pack, re
     assert seen.files == WORK and f"also found in {top}results/ada/workspace, which were not used" in " ".join(seen.notes)
     # Where it is the only one, it counts.
     assert read(pack("folder", laid)).files[ENGINE] == WORK[ENGINE] + b"// before\n"
+
+
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+def test_the_untouched_kit_is_no_second_candidate(pack, read, refusal, assignment, ends):
+    kit = {f"gomoku/{stub}": (ROOT / stub).read_bytes().replace(b"\n", ends) for stub in assignment.stubs}
+    own = {f"mine/{path}": content for path, content in WORK.items()}
+    seen = read(pack(".zip", {**kit, **own}))
+    assert seen.files == WORK and "also found in gomoku, which were not used" in " ".join(seen.notes)
+    begun = {**kit, "gomoku/AlphaZero/mcts_pure.py": b"begun = True\n"}
+    assert "AlphaZero/mcts_pure.py was found twice with different contents" in refusal(pack(".zip", {**begun, **own}, "two"))
+    assert set(read(pack(".zip", kit, "alone")).files) == set(assignment.stubs)
 
 
 def test_in_the_folder_that_a_student_works_in_reports_lie_at_the_top(pack, assignment):
