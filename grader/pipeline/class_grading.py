@@ -19,7 +19,7 @@ from common.locks import held_folder
 from grader.assignment import Assignment
 from grader.pipeline.class_progress import ClassListener, ClassProgress
 from grader.pipeline.engine_build import require_compiler
-from grader.pipeline.grading import RunChecks, grade_submission
+from grader.pipeline.grading import RunChecks, absent_verdicts, grade_submission
 from grader.pipeline.judging import require_tests
 from grader.pipeline.listeners import Announce, Lines, Listener
 from grader.pipeline.opponents import build_opponent
@@ -189,9 +189,11 @@ class _ClassGrading:
         if work.reason:
             say(f"{name}: was graded before, and is graded again because this has changed: {work.reason}.")
         started, taken_over = time.monotonic(), len(work.taken_over.verdicts)
-        if taken_over and work.order.regrade:
-            total = len(work.order.assignment.checks)
-            say(f"{name}: {total - taken_over} of {total} checks are graded again; the verdicts of the others are kept.")
+        absent = {verdict.id for verdict in absent_verdicts(submission, work.order.assignment)}
+        kept = [verdict for verdict in work.taken_over.verdicts if verdict.id not in absent]
+        if kept and work.order.regrade:
+            total = len(work.order.assignment.checks) - len(absent)
+            say(f"{name}: {total - len(kept)} of {total} checks are graded again; the verdicts of the others are kept.")
         is_whole = not taken_over and not work.decided  # nothing was decided before
         results = grade_submission(
             submission,

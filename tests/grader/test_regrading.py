@@ -130,6 +130,11 @@ def test_only_some_checks_of_a_new_submission_then_others_then_the_rest(pack, ra
     assert len(by_id(results("ada"))) == EVERYTHING
 
 
+def test_a_part_that_is_absent_is_not_called_graded_before(pack, ran, grade):
+    _, out, _ = grade(pack(".zip", {ENGINE: WORK[ENGINE]}, "ada"), "--only", "mcts_pure", "--only", "minimax.build")
+    assert ran == [{"minimax.build"}] and "graded again" not in out
+
+
 @pytest.mark.parametrize("more", [1, -1])
 def test_a_check_whose_points_were_changed_is_graded_again_whatever_was_requested(
     more, pack, ran, grade, assignment, change, monkeypatch, tmp_path
