@@ -371,7 +371,7 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
         _expect_fresh_gradients(worker, ruling, batch)
     except StudentFault:
         # The optimiser's zero_grad does not clear the gradients of parameters that the optimiser lacks.
-        _expect_all_trained(batch, after, objective)
+        _expect_all_trained(worker, batch, after, objective)
         raise
     smallest, trainings = float("inf"), []
     beginnings: list[dict[str, np.ndarray]] = []
@@ -386,7 +386,7 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
                 )
             if smallest < ENOUGH:
                 ruling.evidence["left"] = smallest
-                _expect_all_trained(batch, after, objective)
+                _expect_all_trained(worker, batch, after, objective)
                 if objective.slip:
                     ruling.seen += f" This is measured with the loss as it is computed: {objective.slip} (see train_step.loss)."
                 return
@@ -396,17 +396,34 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
     raise StudentFault(f"{left} From what they do learn it looks as if {learnt.slip}." if learnt and learnt.slip else left)
 
 
-def _expect_all_trained(batch: Batch, after: dict[str, np.ndarray], objective: Objective) -> None:
-    """Raise StudentFault if a step left a parameter as it was, although the handout's loss has a gradient for each one."""
+def _expect_all_trained(worker: Worker, batch: Batch, after: dict[str, np.ndarray], objective: Objective) -> None:
+    """Raise StudentFault if a step left a parameter as it was, although the handout's loss has a gradient for each one.
+
+    A parameter that the network does not use has none; network.layers reports that.
+    """
     if objective.slip or not batch.right:  # of other layers, nobody knows which ones have a gradient
         return
     fixed = [key for key in batch.trained if key not in BEFORE_BATCH_NORM and not change(batch.weights, after, key).any()]
+    if fixed:
+        fixed = _used(worker, batch, fixed)
     if fixed:
         more = f" and {len(fixed) - 4} more" if len(fixed) > 4 else ""
         raise StudentFault(
             f"A step at lr 1e-3 does not change {', '.join(fixed[:4])}{more}. The optimiser should update all parameters, "
             "biases too: only the L2 term leaves them out."
         )
+
+
+def _used(worker: Worker, batch: Batch, keys: list[str]) -> list[str]:
+    """Return those of the parameters that have an effect on the outputs of forward."""
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    before = worker.call("net_forward", states=batch.states)
+    used, weights = set(), {key: batch.weights[key] for key in keys}
+    for largest in (1.0, -1.0):  # behind a ReLU, one of them may have no effect; nor have equal numbers before a softmax
+        changes = {key: w + np.linspace(largest, 0, w.size, dtype=w.dtype).reshape(w.shape) for key, w in weights.items()}
+        after = worker.call("net_forward_changed", changes=changes, states=batch.states)
+        used |= {key for key, heads in after.items() if not _are_same(before, heads)}
+    return [key for key in keys if key in used]
 
 
 def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> None:
