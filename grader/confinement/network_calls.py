@@ -6,6 +6,7 @@ later requests use.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from grader.confinement.layers import layer_outputs
 from grader.confinement.loading import SCRATCH, STATE, board_at, load_module
 from grader.confinement.plain import have_same_layers, in_words, number, whole
+from grader.confinement.stand_in import model_replaced
 
 SYMMETRY_COUNT = 8  # a square board has eight symmetries
 HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test; a network may refuse all other handles
@@ -43,11 +45,19 @@ def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
     return {key: list(tensor.shape) for key, tensor in model.state_dict().items()}
 
 
-def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarray] | None = None, by_file: bool = True) -> None:
+def net_create(
+    width: int,
+    height: int,
+    block: int,
+    weights: dict[str, np.ndarray] | None = None,
+    by_file: bool = True,
+    stand_in: bool = False,
+) -> None:
     """Make a PolicyValueNet for later calls, with these weights or, by default, newly initialised.
 
     Args:
         by_file: write the weights to a file and pass it as init_model; otherwise load them into the model's state_dict.
+        stand_in: let a small network of the grader's take the place of the student's PolicyValueNetModel.
     """
     torch = torch_module()
     module = load_module("AlphaZero.policy_value_net_torch")
@@ -55,7 +65,8 @@ def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarra
     if weights is not None and by_file:
         path = os.path.join(SCRATCH, "given_weights.model")
         torch.save(as_tensors(weights), path)
-    STATE["net"] = module.PolicyValueNet(width, height, block, init_model=path)
+    with model_replaced(module, torch) if stand_in else contextlib.nullcontext():
+        STATE["net"] = module.PolicyValueNet(width, height, block, init_model=path)
     if weights is not None and not by_file:
         STATE["net"].model.load_state_dict(as_tensors(weights))
 

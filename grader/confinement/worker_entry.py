@@ -12,6 +12,7 @@ MODULES = (
     "cells",
     "blame",
     "searched_trees",
+    "stand_in",
     "loading",
     "network_calls",
     "worker",

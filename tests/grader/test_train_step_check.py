@@ -5,11 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from grader.confinement.loading import STATE
 from grader.confinement.network_calls import both, net_train, numbers_in
+from grader.confinement.stand_in import model_replaced
 from grader.errors import StudentFault
 from grader.judge.checks import test_train_step as checks
+from grader.judge.support.network_cases import FittedNetwork
 from grader.judge.support.objectives import HANDOUT, WITHOUT_CONVOLUTIONS, WITHOUT_DENSE, l2_terms
 from grader.judge.support.ruling import Ruling
 from grader.judge.trusted.answers import TrustedOracle
@@ -94,14 +97,44 @@ def test_a_network_with_other_layers_is_judged_with_its_own_weights(batch):
     wider = {**batch.weights, "conv2d_1.weight": np.zeros((64, 9, 3, 3))}
     for own, same in ((batch.weights, True), (renamed, False), (wider, False)):
         worker = SimpleNamespace(call=lambda operation, own=own, **_: own if operation == "net_weights" else None)
-        fitted = checks.fitted_batch(worker, batch)
+        fitted = checks.fitted_batch(worker, Ruling(), batch)
         assert (fitted is batch) == same == bool(fitted.right) and fitted.weights is own
+
+
+@pytest.mark.parametrize("fails", [{"net_forward"}, {"net_create", "net_forward"}])
+def test_another_network_stands_in_for_one_that_fails(batch, fails):
+    def call(operation, stand_in=False, **_):
+        if operation in fails and not stand_in:
+            raise StudentFault("It fails.")
+        return batch.weights if operation == "net_weights" else None
+
+    ruling = Ruling()
+    fitted = checks.fitted_batch(SimpleNamespace(call=call), ruling, batch)
+    assert fitted.size["stand_in"] and not fitted.right and "yours fails" in ruling.message
+    assert "stand_in" not in batch.size, "the batch itself stays as it was"
+
+
+def test_a_fault_that_the_stand_in_does_not_mend_is_told(batch):
+    def call(operation, stand_in=False, **_):
+        raise StudentFault("With the stand-in." if stand_in else "Without it.")
+
+    with pytest.raises(StudentFault, match="Without it"):
+        checks.fitted_batch(SimpleNamespace(call=call), Ruling(), batch)
+
+
+def test_a_stand_in_has_the_outputs_of_the_handouts_network_and_leaves_the_module_as_it_was():
+    module = SimpleNamespace(PolicyValueNetModel="the student's")
+    with model_replaced(module, torch):
+        model = module.PolicyValueNetModel(board_width=5, board_height=4, block=1, planes_num=9)
+    log_probs, value = model(torch.zeros(2, 9, 4, 5))
+    assert log_probs.shape == (2, 20) and value.shape == (2, 1)
+    assert torch.allclose(log_probs.exp().sum(dim=1), torch.ones(2)) and module.PolicyValueNetModel == "the student's"
 
 
 def test_the_layer_that_sees_the_planes_is_found_under_another_name(batch):
     assert checks.first_layer(batch) == checks.FIRST
     renamed = {key.replace("conv2d_1", "first"): w for key, w in batch.weights.items()}
-    assert checks.first_layer(batch.with_other_weights(renamed)) == "first.weight"
+    assert checks.first_layer(batch.with_other_network(FittedNetwork(batch.size, renamed, False))) == "first.weight"
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,11 @@ from grader.judge.support.network_cases import (
     OUTPUT_TOLERANCE,
     OUTPUTS,
     SYMMETRY_SIDE,
+    FittedNetwork,
     LayersCase,
     OutputsCase,
     SymmetryCase,
-    weights_for,
+    fitted_network,
 )
 from grader.judge.support.oracle import Answers, Heads, Oracle
 from grader.judge.support.ruling import Ruling
@@ -285,8 +286,9 @@ def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle
         "Each legal move once, with the probability that the network gives it, and the value for the side to move."
     )
     side = {"width": 5, "height": 5, "block": 1}
-    weights, _ = weights_for(worker, random_weights(5, 5, 1, rng.randrange(2**31)), **side)
-    worker.call("net_create", **side, weights=weights)
+    network = fitted_network(worker, random_weights(5, 5, 1, rng.randrange(2**31)), **side)
+    ruling.message = network.remark
+    network.create(worker)
     for plies in (0, 5, 11):
         position = random_position(rng, 5, 5, 4, plies)
         # Compare with the outputs of the student's own network; network.outputs decides whether those are correct.
@@ -344,8 +346,8 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
     """Raise StudentFault unless policy_value_fn_random evaluates a turned board and turns the moves back."""
     case, _ = oracle.ask("symmetries", SymmetryCase, rng)
     side = {"width": SYMMETRY_SIDE, "height": SYMMETRY_SIDE, "block": 1}
-    case.weights, _ = weights_for(worker, case.weights, **side)
-    worker.call("net_create", **side, weights=case.weights)
+    network = fitted_network(worker, case.weights, **side)
+    network.create(worker)
     probs, values = _outputs_one_by_one(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = case.undo(probs)
     seen = worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS)
@@ -368,17 +370,17 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
     first = dict(seen[0][0])
     if np.ptp(accepted[:, list(first)], axis=0).max() > 10 * OUTPUT_TOLERANCE:
         ruling.expect(
-            any(_differ(first, dict(pairs)) for pairs, _ in seen) or _varies_anew(worker, case, first),
+            any(_differ(first, dict(pairs)) for pairs, _ in seen) or _varies_anew(worker, case, network, first),
             f"policy_value_fn_random evaluated the board {SYMMETRY_DRAWS} times in the same orientation; each call should draw "
             "one of the symmetries at random.",
         )
 
 
-def _varies_anew(worker: Worker, case: SymmetryCase, first: dict[int, float]) -> bool:
+def _varies_anew(worker: Worker, case: SymmetryCase, network: FittedNetwork, first: dict[int, float]) -> bool:
     """Return whether new networks draw other symmetries, since a network may remember the positions that it has evaluated."""
     for _ in range(NEW_NETWORKS):
         worker.close()
-        worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
+        network.create(worker)
         ((pairs, _),) = worker.call("net_random_symmetries", position=case.position.to_json(), draws=1)
         if _differ(first, dict(pairs)):
             return True

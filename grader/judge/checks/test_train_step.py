@@ -13,7 +13,7 @@ import pytest
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch, weights_for
+from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch, fitted_network
 from grader.judge.support.objectives import (
     BIASES,
     DIVERGENCE,
@@ -41,8 +41,8 @@ BEFORE_BATCH_NORM = tuple(f"{layer}.bias" for layer in ("resnet.0.0", "resnet.0.
 
 
 @pytest.fixture
-def batch(worker: Worker, rng: Random, oracle: Oracle) -> Batch:
-    return fitted_batch(worker, ask_for_batch(rng, oracle))
+def batch(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> Batch:
+    return fitted_batch(worker, ruling, ask_for_batch(rng, oracle))
 
 
 def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
@@ -52,10 +52,11 @@ def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
     return batch
 
 
-def fitted_batch(worker: Worker, batch: Batch) -> Batch:
+def fitted_batch(worker: Worker, ruling: Ruling, batch: Batch) -> Batch:
     """Return the batch with weights for the student's network; without right outputs if that has other layers."""
-    weights, same_layers = weights_for(worker, batch.weights, width=WIDTH, height=HEIGHT, block=BLOCK)
-    return batch if same_layers else batch.with_other_weights(weights)
+    network = fitted_network(worker, batch.weights, width=WIDTH, height=HEIGHT, block=BLOCK)
+    ruling.message = network.remark
+    return batch if network.has_right_layers else batch.with_other_network(network)
 
 
 def first_layer(batch: Batch) -> str:
@@ -69,7 +70,7 @@ def train(worker: Worker, batch: Batch, lr: float) -> tuple[list[float], dict[st
 
     The check of the loss decides whether these numbers are right.
     """
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    worker.call("net_create", **batch.size, weights=batch.weights)
     before = worker.call("net_weights")
     # A first call may find the network in train mode.
     _, outputs, repeated = (worker.call("net_policy_value", states=batch.states) for _ in range(3))
@@ -122,7 +123,7 @@ def possible_outputs(worker: Worker, batch: Batch) -> PossibleOutputs:
     The first ones are those of the handout's network. The outputs of the student's own network follow, since network.outputs
     checks those, and there are outputs in eval mode, since train_step.train_mode checks the mode.
     """
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    worker.call("net_create", **batch.size, weights=batch.weights)
     of_modes = []
     for train_mode in (True, False):
         outputs = [right_outputs(batch, train_mode)] if batch.right else []
@@ -215,7 +216,7 @@ def test_train_mode(worker: Worker, ruling: Ruling, batch: Batch) -> None:
         policy_value restores the mode that it found (training-weight-decay, network-in-its-own-classes)
     """
     ruling.expected = "train_step updates the running statistics of batch norm; policy_value does not, even afterwards."
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    worker.call("net_create", **batch.size, weights=batch.weights)
     mixed_before = _depends_on_the_batch(worker, batch)
     _, after = train(worker, batch, lr=1e-3)
     statistics = [key for key in batch.weights if "running_" in key]
@@ -416,7 +417,7 @@ def _expect_all_trained(worker: Worker, batch: Batch, after: dict[str, np.ndarra
 
 def _used(worker: Worker, batch: Batch, keys: list[str]) -> list[str]:
     """Return those of the parameters that have an effect on the outputs of forward."""
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    worker.call("net_create", **batch.size, weights=batch.weights)
     before = worker.call("net_forward", states=batch.states)
     used, weights = set(), {key: batch.weights[key] for key in keys}
     for largest in (1.0, -1.0):  # behind a ReLU, one of them may have no effect; nor have equal numbers before a softmax
@@ -455,12 +456,12 @@ def _learn(
     incorrect network is a matter for network.outputs. It computes in eval mode and in train mode: a batch norm that averages
     over many batches knows little of this one after a few steps.
     """
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
+    worker.call("net_create", **batch.size)
     before = worker.call("net_weights")
     if any(_are_equal(before, earlier) for earlier in beginnings):
         order = np.random.default_rng(rng.randrange(2**31))
         weights = {key: order.permuted(entries.reshape(-1)).reshape(entries.shape) for key, entries in before.items()}
-        worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=weights, by_file=False)
+        worker.call("net_create", **batch.size, weights=weights, by_file=False)
         before = worker.call("net_weights")
     beginnings.append(before)
     own_before = _own_outputs(worker, batch)
@@ -474,7 +475,7 @@ def _learn(
     if len(known) == 2:
         yield known[0], known[1]
     worker.close()
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=after)
+    worker.call("net_create", **batch.size, weights=after)
     for own_start, own_end in zip(own_before, _own_outputs(worker, batch), strict=True):
         if own_start is not None and own_end is not None:
             yield own_start, own_end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from Board.symmetries import Symmetries
 from grader.confinement.plain import have_same_layers
 from grader.confinement.worker_client import Worker
+from grader.errors import StudentFault
 from grader.judge.support.board_position import board_at
 from grader.judge.support.drawn_positions import planes_of_positions, positions_in_games, random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
@@ -26,16 +28,54 @@ BATCH_SIZE = 32
 UNUSED_PLANE = 7
 
 
-def weights_for(
-    worker: Worker, weights: dict[str, np.ndarray], *, width: int, height: int, block: int
-) -> tuple[dict[str, np.ndarray], bool]:
-    """Return weights that fit the student's network, and whether its layers are the handout's.
+@dataclass(frozen=True)
+class FittedNetwork:
+    """The student's network, or what stands in for it, with weights that fit it.
 
-    If they are, these are the given weights. A network with other layers, which network.layers reports, keeps its own ones.
+    Attributes:
+        size: the arguments of the operation `net_create` but for the weights.
+        weights: the given ones if the layers are the handout's.
+        has_right_layers: whether they are.
     """
-    worker.call("net_create", width=width, height=height, block=block)
-    own = worker.call("net_weights")
-    return (weights, True) if have_same_layers(own, weights) else (own, False)
+
+    size: dict[str, Any]
+    weights: dict[str, np.ndarray]
+    has_right_layers: bool
+
+    @property
+    def remark(self) -> str:
+        """A sentence for the student if another network stands in, or the empty string."""
+        if "stand_in" not in self.size:
+            return ""
+        return "This was tried with a small network of the grader's, since yours fails (see network.outputs)."
+
+    def create(self, worker: Worker) -> None:
+        """Make the network with its weights."""
+        worker.call("net_create", **self.size, weights=self.weights)
+
+
+def fitted_network(worker: Worker, weights: dict[str, np.ndarray], *, width: int, height: int, block: int) -> FittedNetwork:
+    """Return the student's network with these weights, or with its own ones if its layers are others.
+
+    A network that cannot be made, or whose forward fails, is replaced by a small one of the grader's: other functions of the
+    student's are tried with that, since network.layers and network.outputs report the fault.
+    """
+    size: dict[str, Any] = {"width": width, "height": height, "block": block}
+    states = np.zeros((2, 9, height, width), np.float32)
+    try:
+        worker.call("net_create", **size)
+        own = worker.call("net_weights")
+        for train_mode in (False, True):
+            worker.call("net_forward", states=states, train_mode=train_mode)
+    except StudentFault as fault:
+        size["stand_in"] = True
+        try:
+            worker.call("net_create", **size)
+        except StudentFault:
+            raise fault from None  # it is not the network alone
+        return FittedNetwork(size, worker.call("net_weights"), False)
+    right = have_same_layers(own, weights)
+    return FittedNetwork(size, weights if right else own, right)
 
 
 class LayersCase:
@@ -104,12 +144,14 @@ class Batch:
     Attributes:
         right: the oracle's answers, which are the outputs of the handout's network for the states with these weights; empty if
             the student's network has other layers.
+        size: the arguments of the operation `net_create` but for the weights; see `FittedNetwork`.
     """
 
     right: Answers
 
     def __init__(self, rng: Random) -> None:
         numbers = np.random.default_rng(rng.randrange(2**31))
+        self.size: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "block": BLOCK}
         self.weights = random_weights(WIDTH, HEIGHT, BLOCK, rng.randrange(2**31))
         # No network could learn two targets for one state.
         states: dict[bytes, np.ndarray] = {}
@@ -129,10 +171,10 @@ class Batch:
         other.targets = Targets(pi=np.roll(self.targets.pi, 1, axis=0), z=-self.targets.z)
         return other
 
-    def with_other_weights(self, weights: dict[str, np.ndarray]) -> Batch:
+    def with_other_network(self, network: FittedNetwork) -> Batch:
         """Return the same batch for a network with other layers, whose right outputs are not known."""
         other = copy.copy(self)
-        other.weights, other.right = weights, {}
+        other.weights, other.size, other.right = network.weights, network.size, {}
         return other
 
     @property
