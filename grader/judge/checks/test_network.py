@@ -166,13 +166,13 @@ def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) ->
     worst = 0.0
     for family, draw in OUTPUTS.items():
         case, answers = oracle.ask(family, draw, rng)
-        network: dict[str, Any] = {"width": case.width, "height": case.height, "block": case.block, "weights": case.weights}
-        worker.call("net_create", **network)
+        network: dict[str, Any] = {"width": case.width, "height": case.height, "block": case.block, "by_file": False}
+        worker.call("net_create", **network, weights=case.weights)
         try:
             worst = max(worst, _expect_same_outputs(worker, case, answers))
         except StudentFault as fault:
             mode = _train_mode(worker, case.states)
-            worker.call("net_create", **network)  # in train mode batch norm's statistics have changed
+            worker.call("net_create", **network, weights=case.weights)  # in train mode batch norm's statistics have changed
             size = case.width, case.height, case.block
             layer = first_difference(worker, case.states, size, answers.get(LAYERS))
             raise StudentFault(" ".join(filter(None, (str(fault), mode, layer)))) from fault

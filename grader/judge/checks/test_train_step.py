@@ -461,7 +461,7 @@ def _learn(
     if any(_are_equal(before, earlier) for earlier in beginnings):
         order = np.random.default_rng(rng.randrange(2**31))
         weights = {key: order.permuted(entries.reshape(-1)).reshape(entries.shape) for key, entries in before.items()}
-        worker.call("net_create", **batch.size, weights=weights, by_file=False)
+        worker.call("net_create", **batch.size, weights=weights)
         before = worker.call("net_weights")
     beginnings.append(before)
     own_before = _own_outputs(worker, batch)
