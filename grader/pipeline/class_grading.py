@@ -89,11 +89,13 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         One row of the summary for each path, in order.
 
     Raises:
-        UsageError: two submissions have the same name, another grader writes to the folder, or it holds another assignment.
+        UsageError: two submissions have the same name, another grader writes to the folder, or it holds another assignment or
+            the submissions themselves.
     """
     order = class_order.order
     names = different_names(paths)
     require_submissions(paths)
+    _require_apart(paths, names, order.out)
     with held_folder(order.out, by="grader"), ExitStack() as stack:
         require_same_assignment(names, order)
         require_compiler(order.assignment)
@@ -130,6 +132,15 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
                 grading.stopping.set()
                 for row in rows:
                     row.cancel()
+
+
+def _require_apart(paths: Sequence[Path], names: Sequence[str], out: Path) -> None:
+    """Raise a UsageError if a submission is or lies in the folder of a result, which would replace files of the student."""
+    runs = {os.path.realpath(out / name) for name in names}
+    for path in paths:
+        real = Path(os.path.realpath(path))
+        if not runs.isdisjoint(map(str, (real, *real.parents))):
+            raise UsageError(f"expected another folder after --out; in {out}, results would be written into {path}")
 
 
 def _is_left(path: Path, order: Order) -> bool:

@@ -457,6 +457,14 @@ def test_nothing_is_foretold_of_submissions_that_take_longer_than_the_mean():
     assert progress.left_s() is None
 
 
+def test_results_are_never_written_into_a_submission(pack, runs, grade, tmp_path):
+    (tmp_path / "out").mkdir()
+    folder = pack("folder", {**WORK, "report.html": b"mine"}, "out/ada")
+    code, _, err = grade(folder)
+    assert (code, runs) == (2, []) and f"results would be written into {folder}" in err
+    assert not (folder / "run.json").exists() and (folder / "report.html").read_bytes() == b"mine"
+
+
 def test_a_mistyped_path_is_a_wrong_call_and_files_nothing(pack, runs, grade, tmp_path):
     code, _, err = grade(pack(".zip", WORK, "ada"), tmp_path / "bbo.zip")
     assert code == 2 and f"at {tmp_path / 'bbo.zip'}; nothing is there" in err
