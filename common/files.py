@@ -46,8 +46,9 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
 def require_outside(out: Path, paths: Iterable[Path]) -> None:
     """Raise a UsageError if the folder `out` is one of these paths or lies in one: a later call would read what is written."""
+    place = Path(os.path.realpath(out))  # unlike `Path.resolve`, it accepts a link to itself
     for path in paths:
-        if out.resolve().is_relative_to(path.resolve()):
+        if place.is_relative_to(os.path.realpath(path)):
             raise UsageError(f"expected a folder outside {path} after --out, because {path} is read; got {out}")
 
 

@@ -9,6 +9,7 @@ if __name__ == "__main__":
     expect_packages("grader", "numpy", "pytest", "jinja2", "tqdm")
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ from grader.errors import CouldNotGrade
 from grader.screen import complain
 
 ROOMS = ("pipeline", "student", "confinement", "instructor")
+# What a path on the command line can be the fault of.
+UNUSABLE = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -53,12 +56,13 @@ def main(arguments: list[str] | None = None) -> int:
         # Nobody reads any more, as in `... | head`. Python would write what is left when it exits, and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
-    except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        complain(f"grader: expected a file or folder that this command can use; {error.filename}: {error.strerror}")
     except OSError as error:
-        if not has_no_room(error):
+        if error.errno in UNUSABLE:
+            complain(f"grader: expected a file or folder that this command can use; {error.filename}: {error.strerror}")
+        elif has_no_room(error):
+            complain(f"grader: nothing can be written ({error.strerror}): make room, and give the same command again")
+        else:
             raise
-        complain(f"grader: nothing can be written ({error.strerror}): make room, and give the same command again")
     except KeyboardInterrupt:
         # Set by the commands whose finished parts are kept.
         print(f"\n{getattr(options, 'interrupted', 'Interrupted.')}", file=sys.stderr)

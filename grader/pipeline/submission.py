@@ -67,7 +67,7 @@ class Submission:
 
 def submission_name(path: Path) -> str:
     """Return the name that results are filed under: the archive's or folder's name without its suffix."""
-    return without_suffix(readable(path.resolve().name))
+    return without_suffix(readable(os.path.basename(os.path.realpath(path))))
 
 
 def different_names(paths: Sequence[Path]) -> list[str]:

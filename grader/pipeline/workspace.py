@@ -6,6 +6,7 @@ A student cannot replace the Board, train.py or the referee, because only collec
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from common.errors import UsageError
@@ -39,7 +40,7 @@ def build_workspace(assignment: Assignment, submission: Submission, destination:
     Raises:
         UsageError: `destination` holds files but is not a workspace, or it cannot be written.
     """
-    destination = destination.resolve()
+    destination = Path(os.path.realpath(destination))
     if destination.exists() and not destination.is_dir():
         raise UsageError(f"expected a new or empty folder for the workspace; {destination} is a file")
     files = {relative: (ROOT / relative).read_bytes() for relative in framework_files(assignment)}

@@ -157,10 +157,10 @@ def read_handed_out(folders: Sequence[Path], assignment: Assignment) -> dict[str
     found = {f"kit/{path}": (ROOT / assignment.place(path)).read_bytes() for path in kit_sources(ROOT, assignment)}
     labels = {"kit"}
     for folder in folders:
-        label = _unique(folder.resolve().name, labels)
         sources = dict(_sources_in(folder))
         if not sources:
             raise UsageError(f"expected handed-out sources (Python or C++) in {folder}; found none")
+        label = _unique(folder.resolve().name, labels)
         found |= {f"{label}/{path}": content for path, content in sources.items()}
     return found
 
