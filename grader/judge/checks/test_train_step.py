@@ -406,7 +406,7 @@ def _expect_all_trained(worker: Worker, batch: Batch, after: dict[str, np.ndarra
         return
     fixed = [key for key in batch.trained if key not in BEFORE_BATCH_NORM and not change(batch.weights, after, key).any()]
     if fixed:
-        fixed = _used(worker, batch, fixed)
+        fixed = _used(worker, batch, after, fixed)
     if fixed:
         more = f" and {len(fixed) - 4} more" if len(fixed) > 4 else ""
         raise StudentFault(
@@ -415,16 +415,23 @@ def _expect_all_trained(worker: Worker, batch: Batch, after: dict[str, np.ndarra
         )
 
 
-def _used(worker: Worker, batch: Batch, keys: list[str]) -> list[str]:
-    """Return those of the parameters that have an effect on the outputs of forward."""
-    worker.call("net_create", **batch.size, weights=batch.weights)
-    before = worker.call("net_forward", states=batch.states)
-    used, weights = set(), {key: batch.weights[key] for key in keys}
-    for largest in (1.0, -1.0):  # behind a ReLU, one of them may have no effect; nor have equal numbers before a softmax
-        changes = {key: w + np.linspace(largest, 0, w.size, dtype=w.dtype).reshape(w.shape) for key, w in weights.items()}
-        after = worker.call("net_forward_changed", changes=changes, states=batch.states)
-        used |= {key for key, heads in after.items() if not _are_same(before, heads)}
-    return [key for key in keys if key in used]
+def _used(worker: Worker, batch: Batch, after: dict[str, np.ndarray], keys: list[str]) -> list[str]:
+    """Return those of the parameters that have an effect on the outputs of forward, in the mode in which the step was taken.
+
+    In eval mode, which train_step.train_mode reports, all inputs of a ReLU may be negative.
+    """
+    train_mode = any(change(batch.weights, after, key).any() for key in batch.weights if "running_" in key)
+
+    def outputs(weights: dict[str, np.ndarray]) -> Heads:
+        worker.call("net_create", **batch.size, weights=weights)
+        heads: Heads = worker.call("net_forward", states=batch.states, train_mode=train_mode)
+        return heads
+
+    def changed(w: np.ndarray) -> np.ndarray:
+        return w + np.linspace(1e-3, 5e-4, w.size, dtype=w.dtype).reshape(w.shape)  # a softmax ignores equal numbers
+
+    before = outputs(batch.weights)
+    return [key for key in keys if not _are_same(before, outputs({**batch.weights, key: changed(batch.weights[key])}))]
 
 
 def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> None:
