@@ -12,7 +12,7 @@ from grader.confinement.network_calls import both, net_train, numbers_in
 from grader.confinement.stand_in import model_replaced
 from grader.errors import StudentFault
 from grader.judge.checks import test_train_step as checks
-from grader.judge.support.network_cases import FittedNetwork
+from grader.judge.support.network_cases import FittedNetwork, evaluated
 from grader.judge.support.objectives import HANDOUT, WITHOUT_CONVOLUTIONS, WITHOUT_DENSE, l2_terms
 from grader.judge.support.ruling import Ruling
 from grader.judge.trusted.answers import TrustedOracle
@@ -112,6 +112,16 @@ def test_another_network_stands_in_for_one_that_fails(batch, fails):
     fitted = checks.fitted_batch(SimpleNamespace(call=call), ruling, batch)
     assert fitted.size["stand_in"] and not fitted.right and "yours fails" in ruling.message
     assert "stand_in" not in batch.size, "the batch itself stays as it was"
+
+
+def test_a_policy_value_that_fails_is_replaced_by_what_forward_gives():
+    def call(operation, **_):
+        if operation == "net_policy_value":
+            raise StudentFault("It fails.")
+        return np.log(np.full((1, 4), 0.25)), np.ones((1, 1))
+
+    probs, value = evaluated(SimpleNamespace(call=call), np.zeros((1, 9, 2, 2)))
+    assert np.allclose(probs, 0.25) and value.item() == 1.0
 
 
 def test_a_fault_that_the_stand_in_does_not_mend_is_told(batch):

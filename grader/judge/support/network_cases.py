@@ -18,7 +18,7 @@ from grader.judge.support.board_position import board_at
 from grader.judge.support.drawn_positions import planes_of_positions, positions_in_games, random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
 from grader.judge.support.objectives import Targets
-from grader.judge.support.oracle import Answers
+from grader.judge.support.oracle import Answers, Heads
 
 OUTPUT_TOLERANCE = 1e-4
 SHAPES_OF_OUTPUTS = ((3, 3, 1), (5, 4, 2), (4, 6, 1))  # width, height, residual blocks
@@ -77,6 +77,19 @@ def fitted_network(worker: Worker, weights: dict[str, np.ndarray], *, width: int
         return FittedNetwork(size, worker.call("net_weights"), False)
     right = have_same_layers(own, weights)
     return FittedNetwork(size, weights if right else own, right)
+
+
+def evaluated(worker: Worker, states: np.ndarray) -> Heads:
+    """Return the outputs of policy_value for these states.
+
+    If it fails, which network.outputs reports, they are computed from those of forward.
+    """
+    try:
+        probs, value = worker.call("net_policy_value", states=states)
+    except StudentFault:
+        log_probs, value = worker.call("net_forward", states=states)
+        return np.exp(log_probs), value
+    return probs, value
 
 
 class LayersCase:
