@@ -160,6 +160,18 @@ def test_all_final_is_exit_code_0_and_a_second_run_changes_no_byte(school, tmp_p
     assert capsys.readouterr().err == ""
 
 
+def test_tables_that_someone_has_edited_are_kept_when_they_are_replaced(school, capsys):
+    school()
+    names = ("marks.csv", "canvas.csv", "moodle.csv")
+    written = {name: (school.folder / name).read_bytes() for name in names}
+    for number in (1, 2):
+        (school.folder / "marks.csv").write_text(f"edited {number}")
+        school()
+        assert {name: (school.folder / name).read_bytes() for name in names} == written
+        assert (school.folder / f"earlier/{number}/marks.csv").read_text() == f"edited {number}"
+    assert f"The earlier marks.csv is kept as {school.folder}/earlier/2/marks.csv." in capsys.readouterr().out
+
+
 # ------------------------------------------------------------------------------------------------- wrong calls
 
 WRONG = {

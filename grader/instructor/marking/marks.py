@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ from grader.instructor.marking.totals import total_of
 from grader.instructor.marking.versions import of_two_versions
 from grader.instructor.notebook import load_rubric
 
+EARLIER = "earlier"  # a folder for tables that were replaced
 Given = TypeVar("Given", HandMark, Override)
 NOT_THE_GRADED_ONE = "the attempt that counts now is not the one that was graded: grade again"
 NOT_THE_GRADED_REPORT = (
@@ -217,13 +219,32 @@ def _write(options: MarksOptions, lines: Sequence[StudentMarks], items: Items, a
     if options.canvas_assignment is not None:
         title = f"{title} ({options.canvas_assignment})"
     read_journal(options.out / JOURNAL)  # a damaged journal is refused before anything is written
-    write_whole(options.out / MARKS, marks_table(lines, items))
-    write_whole(options.out / CANVAS, canvas_table(lines, items, title))
-    write_whole(options.out / MOODLE, moodle_table(lines, items))
+    texts = {
+        MARKS: marks_table(lines, items),
+        CANVAS: canvas_table(lines, items, title),
+        MOODLE: moodle_table(lines, items),
+    }
+    tables = {options.out / name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+    _keep_earlier(options.out, [path for path, content in tables.items() if path.is_file() and path.read_bytes() != content])
+    for path, content in tables.items():
+        write_whole(path, content)
     added = update_journal(options.out / JOURNAL, {line.student.id: line.standing.changes for line in lines})
     for event, why in ((APPLIED, ""), (CHANGED, ""), (WITHDRAWN, ", because this call does not apply them")):
         if concerned := [f"{line.id} {line.item}" for line in added if line.event == event]:
             print(on_screen(f"{options.out / JOURNAL}: overrides {event}{why}: {', '.join(concerned)}"))
+
+
+def _keep_earlier(out: Path, tables: Sequence[Path]) -> None:
+    """Copy tables that are about to be replaced to a new folder: a person may have typed something into them."""
+    if not tables:
+        return
+    number = 1 + max((int(path.name) for path in (out / EARLIER).glob("*") if path.name.isdecimal()), default=0)
+    place = out / EARLIER / str(number)
+    place.mkdir(parents=True)
+    for path in tables:
+        shutil.copy2(path, place)
+    kept = f"is kept as {place / tables[0].name}" if len(tables) == 1 else f"are kept in {place}"
+    print(on_screen(f"The earlier {', '.join(path.name for path in tables)} {kept}."))
 
 
 def _report(lines: Sequence[StudentMarks], out: Path) -> int:
