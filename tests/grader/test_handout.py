@@ -123,8 +123,7 @@ def test_the_points_that_seven_wins_of_eight_may_stand_for_are_those_of_the_inte
 
 def test_evaluate_decides_by_the_points_of_the_assignment():
     assignment = load_assignment()
-    given = evaluate.parser().parse_args(["--agents-path", "a", "b"]).points
-    assert given == f"{assignment.win_rate_formula}:{assignment.check('minimax.win_rate').points:g}"
+    assert f"{assignment.win_rate_formula}:{assignment.check('minimax.win_rate').points:g}" == evaluate.POINTS
 
 
 def test_the_table_of_losing_lines_follows_the_steps():
