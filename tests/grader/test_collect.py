@@ -125,6 +125,17 @@ def test_a_folder_for_each_student_is_a_class_though_the_roster_names_nobody(col
     assert collect.rows()["file-Ann"]["outcome"] == collect.rows()["file-Bea"]["outcome"] == "unknown"
 
 
+@pytest.mark.parametrize("kind", [".zip", "folder"])
+def test_the_folders_of_sections_are_no_students(collect, download, kind):
+    members = {"A/s1.zip": packed("a"), "A/list.txt": b"x", "A/2024007.zip": packed("z"), "B/2024007.zip": packed("y")}
+    members |= {f"B/José Núñez/{path}": content for path, content in WORK.items()}
+    assert collect(download(members, kind)) == 1
+    rows = collect.rows()
+    assert rows["s1"]["outcome"] == rows["s2"]["outcome"] == "collected" and rows["file-list"]["outcome"] == "unknown"
+    assert rows["2024007"]["attempts"] == "2" and "unclear: " in rows["2024007"]["note"]
+    assert tree(collect.out)["submissions/s1.zip"] == packed("a")
+
+
 def test_a_collection_remembers_its_pattern(collect, download):
     path = download({"hw1-s1-alice.zip": packed("a"), "hw1-s2-bob.zip": packed("b")})
     assert collect(path, "--pattern", "{file}-{id}-{name}") == collect(path) == 0

@@ -179,11 +179,14 @@ class Reader:
     def class_download(self, name: str, entries: Entries) -> Download | None:
         """Return the uploads of a class download; None if this looks like the submission of one student."""
         files, wrapper = self.unwrapped(_without_junk(entries.files))
+        twins = [(entries.files[path], member) for path, member in entries.twins if path in entries.files]
+        if self.has_sections(files):
+            files, doubled = _without_sections(files)
+            twins += doubled
         tops: dict[str, dict[str, Member]] = {}
         for path, member in files.items():
             top, _, below = path.partition("/")
             tops.setdefault(top, {})[below] = member
-        twins = [(entries.files[path], member) for path, member in entries.twins if path in entries.files]
         loose = {top: inside[""] for top, inside in tops.items() if "" in inside}
         if gradescope.METADATA in loose:
             kind, uploads = GRADESCOPE, _of_gradescope(name, tops, entries, wrapper)
@@ -215,21 +218,34 @@ class Reader:
             tops = {path[len(prefix) :].partition("/")[0] for path in files}
             top = next(iter(tops), "")
             whole = any(path == prefix + top for path in files)
-            named = MOODLE_NAME.fullmatch(top) or GRADESCOPE_FOLDER.fullmatch(top) or self.is_of_roster(top)
+            named = MOODLE_NAME.fullmatch(top) or GRADESCOPE_FOLDER.fullmatch(top) or self.of_roster(top)
             if len(tops) != 1 or whole or named:
                 return {path[len(prefix) :]: member for path, member in files.items()}, prefix
             prefix += f"{top}/"
 
-    def is_of_roster(self, name: str) -> bool:
+    def has_sections(self, files: Mapping[str, Member]) -> bool:
+        """Return whether the top folders are sections of the class: names of students occur only in the level below."""
+        tops = {path.partition("/")[0] for path in files}
+        below = {path.split("/")[1] for path in files if "/" in path}
+        if any(name.casefold() in self.expected.folders for name in tops | below) or gradescope.METADATA in tops:
+            return False
+        if any(MOODLE_NAME.fullmatch(top) or canvas_name(top) or self.of_roster(top) for top in tops):
+            return False
+        return len({student for name in below if len(named := self.of_roster(name)) == 1 for student in named}) > 1
+
+    def of_roster(self, name: str) -> set[str]:
+        """Return the ids of the students of the roster whom the name of a file or folder may mean."""
+        if self.roster.students is None:
+            return set()
         people = {self.person_of_file(name), self.person_of_file(name, folder=True)}
-        return self.roster.students is not None and any(self.roster.match(person).students for person in people)
+        return {student.id for person in people for student in self.roster.match(person).students}
 
     def is_class(self, tops: Mapping[str, Mapping[str, Member]], files: Mapping[str, Member]) -> bool:
         """Return whether top folders or files are submissions: they name students, or are or hold an archive without a part."""
         parts = self.expected.folders
         if any(top.casefold() in parts for top in tops):
             return False
-        if any(self.is_of_roster(top) for top in tops):
+        if any(self.of_roster(top) for top in tops):
             return True
         inside = {folder.casefold() for path in files for folder in path.split("/")[:-1]}
         archives = {top: sum(is_archive(below or top) for below in paths) for top, paths in tops.items()}
@@ -255,6 +271,17 @@ def _blackboard_time(text: str) -> datetime | None:
 
 def _without_junk(files: Mapping[str, Member]) -> dict[str, Member]:
     return {path: member for path, member in files.items() if path.rpartition("/")[2].casefold() not in JUNK}
+
+
+def _without_sections(files: Mapping[str, Member]) -> tuple[dict[str, Member], list[tuple[Member, Member]]]:
+    """Return the files by their paths below the sections, and (first, further file) where two sections share a path."""
+    found: dict[str, Member] = {}
+    twins = []
+    for path, member in files.items():
+        below = path.partition("/")[2] or path
+        if found.setdefault(below, member) is not member:
+            twins.append((found[below], member))
+    return found, twins
 
 
 def _refused_below(prefix: str, entries: Entries) -> tuple[str, ...]:
