@@ -34,6 +34,8 @@ def describe(error: BaseException, workspace: Path, submitted: Sequence[str] = S
         file = Path(error.filename)
         inside = file.relative_to(workspace).as_posix() if file.is_relative_to(workspace) else file.name
         place, message = f"{inside}, line {error.lineno}", error.msg
+    if "null bytes" in message:  # as in UTF-16
+        message += " (save the file as UTF-8)"
     return {
         "type": type(error).__name__,
         "message": message[:500],

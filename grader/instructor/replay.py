@@ -9,6 +9,7 @@ confinement) come first, because a verdict may differ because of them. For games
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -137,7 +138,7 @@ def main(
     """
     folder, results = read_record(place)
     out = out or replays_beside(folder)
-    if (out / results.submission).resolve() == folder.resolve():
+    if os.path.realpath(out / results.submission) == os.path.realpath(folder):
         raise UsageError(f"expected another --out: {folder} is the recorded run itself, which must not be altered")
     recorded = {verdict.id: verdict for verdict in results.program}
     assignment = load_named(results.assignment)

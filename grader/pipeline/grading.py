@@ -124,7 +124,7 @@ def grade_submission(
     assignment = order.assignment
     run_checks = run_checks or run_checks_here
     require_compiler(assignment)
-    folder = (order.out / submission.name).resolve()
+    folder = Path(os.path.realpath(order.out / submission.name))
     with held_folder(folder, by="grader"):
         prepare_folder(folder, submission, order, taken_over=taken_over, keeps_earlier=keeps_earlier, say=listener.say)
         basis = bases(submission.files, order.sandbox.level, assignment, order.profile)

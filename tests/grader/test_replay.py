@@ -189,6 +189,12 @@ def test_a_run_that_is_unfinished_and_an_archive_that_was_refused_are_named_as_s
         replay.read_record(tmp_path / "out" / "bob")
 
 
+def test_a_folder_that_no_file_can_have_gets_one_sentence(run, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    code, _, err = call(run, "--out", tmp_path / "loop")
+    assert code == 2 and err.startswith("grader: expected a folder at ") and err.count("\n") == 1
+
+
 def test_the_folder_of_a_class_is_no_run(tmp_path):
     for name in ("ada", "bob"):
         (tmp_path / name).mkdir()
