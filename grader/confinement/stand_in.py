@@ -24,11 +24,11 @@ def stand_in_class(torch: Any) -> type:
     class StandIn(nn.Module):  # type: ignore[name-defined]
         def __init__(self, board_width: int, board_height: int, block: int = 1, planes_num: int = 9, **_: Any) -> None:
             super().__init__()
-            points = board_width * board_height
+            moves = board_height * board_width
             self.convolution = nn.Conv2d(planes_num, 32, kernel_size=3, padding=1, bias=False)
             self.batch_norm = nn.BatchNorm2d(32)
-            self.policy_head = nn.Linear(32 * points, points)
-            self.hidden_layer = nn.Linear(32 * points, 64)
+            self.policy_head = nn.Linear(32 * moves, moves)
+            self.hidden_layer = nn.Linear(32 * moves, 64)
             self.value_head = nn.Linear(64, 1)
 
         def forward(self, x: Any) -> tuple[Any, Any]:

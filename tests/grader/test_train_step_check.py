@@ -12,7 +12,7 @@ from grader.confinement.network_calls import both, net_train, numbers_in
 from grader.confinement.stand_in import model_replaced
 from grader.errors import StudentFault
 from grader.judge.checks import test_train_step as checks
-from grader.judge.support.network_cases import FittedNetwork, evaluated
+from grader.judge.support.network_cases import FittedNetwork, heads_of
 from grader.judge.support.objectives import HANDOUT, WITHOUT_CONVOLUTIONS, WITHOUT_DENSE, l2_terms
 from grader.judge.support.ruling import Ruling
 from grader.judge.trusted.answers import TrustedOracle
@@ -120,7 +120,7 @@ def test_a_policy_value_that_fails_is_replaced_by_what_forward_gives():
             raise StudentFault("It fails.")
         return np.log(np.full((1, 4), 0.25)), np.ones((1, 1))
 
-    probs, value = evaluated(SimpleNamespace(call=call), np.zeros((1, 9, 2, 2)))
+    probs, value = heads_of(SimpleNamespace(call=call), np.zeros((1, 9, 2, 2)))
     assert np.allclose(probs, 0.25) and value.item() == 1.0
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch, evaluated, fitted_network
+from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch, fitted_network, heads_of
 from grader.judge.support.objectives import (
     BIASES,
     DIVERGENCE,
@@ -73,7 +73,7 @@ def train(worker: Worker, batch: Batch, lr: float) -> tuple[list[float], dict[st
     worker.call("net_create", **batch.size, weights=batch.weights)
     before = worker.call("net_weights")
     # A first call may find the network in train mode.
-    _, outputs, repeated = (evaluated(worker, batch.states) for _ in range(3))
+    _, outputs, repeated = (heads_of(worker, batch.states) for _ in range(3))
     if not _are_same(outputs, repeated):
         raise StudentFault("policy_value returns different outputs each time it is called, so they could not show a step.")
     returned: list[float] = next(iter(batch.step(worker, lr)), [])
@@ -81,7 +81,7 @@ def train(worker: Worker, batch: Batch, lr: float) -> tuple[list[float], dict[st
     if not all(np.isfinite(weights).all() for weights in after.values()):
         raise StudentFault(f"After a step at lr {lr:g} some of the network's weights are not finite numbers.")
     changed = not _are_equal(before, after)
-    again = evaluated(worker, batch.states)
+    again = heads_of(worker, batch.states)
     if lr > 0 and changed and _are_same(outputs, again):
         raise StudentFault("train_step changes the state_dict but not the outputs: those are not the network's weights.")
     return returned, after
@@ -234,7 +234,7 @@ def test_train_mode(worker: Worker, ruling: Ruling, batch: Batch) -> None:
 
 def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
     """Return whether policy_value gives a state other probabilities when it is evaluated alone than in a batch."""
-    (together, _), (alone, _) = (evaluated(worker, states) for states in (batch.states, batch.states[:1]))
+    (together, _), (alone, _) = (heads_of(worker, states) for states in (batch.states, batch.states[:1]))
     first = np.atleast_1d(together)[:1]
     return first.shape != alone.shape or not np.allclose(first, alone, atol=1e-4)
 
@@ -489,7 +489,7 @@ def _learn(
 
 def _own_outputs(worker: Worker, batch: Batch) -> list[Outputs | None]:
     """Return the outputs of policy_value, and of the model in train mode, for the batch; None if they have another shape."""
-    probs, value = evaluated(worker, batch.states)
+    probs, value = heads_of(worker, batch.states)
     in_train_mode = worker.call("net_forward", states=batch.states, train_mode=True)
     found = [(np.log(np.clip(probs, 1e-12, None)), value), in_train_mode]
     expected = batch.targets.pi.shape

@@ -79,7 +79,7 @@ def fitted_network(worker: Worker, weights: dict[str, np.ndarray], *, width: int
     return FittedNetwork(size, weights if right else own, right)
 
 
-def evaluated(worker: Worker, states: np.ndarray) -> Heads:
+def heads_of(worker: Worker, states: np.ndarray) -> Heads:
     """Return the outputs of policy_value for these states.
 
     If it fails, which network.outputs reports, they are computed from those of forward.
