@@ -205,6 +205,7 @@ def test_a_killed_worker_leaves_no_engine_and_its_game_is_played_again(cluster, 
 
 
 @needs_ray
+@pytest.mark.thorough("matches without Ray are killed and resumed in the same way")
 def test_a_match_killed_with_its_driver_goes_on_and_leaves_no_engine(cluster, engines, tmp_path):
     file, whole = tmp_path / "games.jsonl", tmp_path / "whole.json"
     games = 16  # so that those after the third take seconds, in which this process surely gets a core

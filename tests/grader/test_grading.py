@@ -151,6 +151,7 @@ def test_an_odd_engine_is_graded_to_the_end_and_leaves_nothing(submission, grade
     assert running(tmp_path) == []
 
 
+@LONG
 def test_a_hanging_module_loses_only_its_checks(submission, graded, tmp_path):
     hang = (
         "        if not board.availables:\n            raise ValueError",

@@ -103,6 +103,7 @@ def test_a_class_with_a_lost_node_has_the_verdicts_of_one_machine_repeats_none_a
 
 
 @needs_ray
+@pytest.mark.thorough("runs go on in the same way on one machine")
 def test_a_run_whose_node_got_the_graders_files_again_goes_on_with_its_verdicts(cluster, submission, tmp_path, capsys):
     verdicts, over, replaced = tmp_path / "out/ada/verdicts.jsonl", threading.Event(), []
 

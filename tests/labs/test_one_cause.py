@@ -236,6 +236,7 @@ def test_states_that_stay_empty_cost_one_check(tmp_path):
     assert set(failed) == {"rules.planes"} and "states must hold" in failed["rules.planes"], failed
 
 
+@pytest.mark.thorough("one more wrong answer of a board")
 def test_states_that_are_a_list_cost_one_check(tmp_path):
     listed = "return [self._stones.get(point, 0) for point in range(self.pass_action())]"
     states = f"@property\n    def states(self):\n        {listed}\n\n    def has_a_winner("
@@ -244,6 +245,7 @@ def test_states_that_are_a_list_cost_one_check(tmp_path):
     assert set(failed) == {"rules.captures"} and "states must be a dict" in failed["rules.captures"], failed
 
 
+@pytest.mark.thorough("one more wrong answer of a board")
 def test_actions_that_are_listed_after_the_end_cost_one_check(tmp_path):
     old = "        if self.game_end()[0]:\n            return []\n"
     assert GO.count(old) == 1

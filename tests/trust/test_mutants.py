@@ -21,12 +21,12 @@ MUTANTS = (
     "wrong-view",
     "temperature-after-the-choice",
     "no-zero-grad",
-    "engine-forgets-its-own-swap",
 )
 VARIANTS = ("search-follows-the-game",)
 SAMPLES = [
     *(("mutants", name) for name in MUTANTS),
     *(("variants", name) for name in VARIANTS),
+    pytest.param("mutants", "engine-forgets-its-own-swap", marks=pytest.mark.thorough("games of real engines")),
     pytest.param("mutants", "no-c-puct", marks=pytest.mark.thorough("a slip that the check of the noise must not blame")),
     pytest.param("mutants", "symmetry-undone-the-wrong-way", marks=pytest.mark.thorough("one more slip in a network")),
 ]
