@@ -76,8 +76,10 @@ def attempts(folder, platform):
                 person = moodle[re.fullmatch(r".+_(\d+)_assignsubmission_file_/(?:gomoku|final)\.[a-z.]+", name)[1]]
             elif platform == "plain":
                 person = re.fullmatch(r"[^_]+_(\d+)_(?:gomoku|final)(?: \(\d\))?\.[a-z.]+", name)[1]
-            elif name == "submission_metadata.yml":
+            elif name in ("submission_metadata.yml", "index.html"):
                 continue
+            elif platform == "brightspace":
+                person = re.fullmatch(r"\d+-80551 - (\d+) .+ - \w+ \d+, 2026 \d{3,4} [AP]M/(?:gomoku|final)\.[a-z.]+", name)[1]
             else:
                 person = ids[name.split("/")[0]]
             found.setdefault(person, []).append((name.rpartition("/")[2], archive.read(entry)))

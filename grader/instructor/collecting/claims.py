@@ -13,7 +13,7 @@ from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.downloads import SINGLES, Upload
 from grader.instructor.collecting.expected import Expected
-from grader.instructor.collecting.people import CANVAS, FILES, Match, Person, Roster
+from grader.instructor.collecting.people import BRIGHTSPACE, CANVAS, FILES, Match, Person, Roster
 from grader.pipeline.archive_names import is_archive, without_suffix
 
 FEW_S = 60  # a download whose files all lie within this span was packed or copied then
@@ -99,7 +99,7 @@ def joined(claims: Sequence[Claim], expected: Expected, due: Due) -> list[Claim]
     for (_, _, _, platform), several in groups.items():
         extras = [claim for claim in several if claim.is_extra]
         mains = [claim for claim in several if not claim.is_extra]
-        if platform not in (CANVAS, FILES) or not extras or (len(several) == 1 and not expected.loose):
+        if platform not in (BRIGHTSPACE, CANVAS, FILES) or not extras or (len(several) == 1 and not expected.loose):
             found += several
         elif mains:
             last = mains.pop(_last(mains, due))

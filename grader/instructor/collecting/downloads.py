@@ -6,6 +6,7 @@
 | Moodle | folders or files `[GROUP-]First Last_NUMBER_assignsubmission_file_`, with the student's files inside or appended |
 | Gradescope | a folder `submission_NUMBER` for each submission, unpacked, and `submission_metadata.yml` |
 | Blackboard | files `ASSIGNMENT_USER_attempt_TIME_name.zip`, and `ASSIGNMENT_USER_attempt_TIME.txt` with a comment |
+| Brightspace | files or folders `NUMBER-NUMBER - [USER] First Last - TIME[ - FILE]`, and `index.html` (see `brightspace`) |
 | any other | an archive or folder for each student, with the student's id in its name |
 """
 
@@ -21,9 +22,10 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.instructor.collecting import gradescope
+from grader.instructor.collecting.brightspace import CONTENTS, brightspace_name
 from grader.instructor.collecting.canvas import canvas_name
 from grader.instructor.collecting.expected import Expected
-from grader.instructor.collecting.people import CANVAS, FILES, GRADESCOPE, MOODLE, Pattern, Person, Roster
+from grader.instructor.collecting.people import BRIGHTSPACE, CANVAS, FILES, GRADESCOPE, MOODLE, Pattern, Person, Roster
 from grader.pipeline.archive import FILE, Entries, Folder, Limits, Member, open_source, read_member, take_in
 from grader.pipeline.archive_names import is_archive, readable, without_suffix
 
@@ -114,7 +116,7 @@ class Reader:
             raise UsageError(f"expected a class download or a submission at {path}; nothing is there")
         person = self.person_of_file(name, folder=path.is_dir())
         known = self.roster.students is not None and self.roster.match(person).student is not None
-        if not path.is_dir() and (known or canvas_name(name) or MOODLE_NAME.fullmatch(name)):
+        if not path.is_dir() and (known or _is_of_platform(name)):
             return self.single(path, name)
         if not path.is_dir() and not is_archive(name):
             raise UsageError(f"expected a folder or an archive; got {path}: give the folder or the download that it came from")
@@ -138,6 +140,8 @@ class Reader:
             return Person(FILES, found["user"], student_id=found["user"])
         if found := canvas_name(name):
             return Person(CANVAS, found["user"], found["name"])
+        if of_user := brightspace_name(name):
+            return Person(BRIGHTSPACE, of_user.who, of_user.who, of_user.user)
         return Person(FILES, bare)
 
     def single(self, path: Path, name: str) -> Download:
@@ -172,6 +176,8 @@ class Reader:
         if person.platform == MOODLE and (found := MOODLE_NAME.fullmatch(name)):
             name = found["file"] or name
         when = member.modified
+        if person.platform == BRIGHTSPACE and (named := brightspace_name(name)):
+            name, when = named.file or name, named.when or when
         if not self.pattern and (found := BLACKBOARD_NAME.fullmatch(name)):
             name, when = found["file"] or name, _blackboard_time(found["time"]) or when
         return Upload(batch, (person,), name, {name: member}, when=when)
@@ -194,6 +200,8 @@ class Reader:
             kind, uploads = MOODLE, _of_moodle(name, tops, self)
         elif any(BLACKBOARD_NAME.fullmatch(top) for top in loose) and not self.pattern:
             kind, uploads = "Blackboard", self.of_tops(name, tops, entries, wrapper)
+        elif any(brightspace_name(top) for top in tops) and not self.pattern:
+            kind, uploads = BRIGHTSPACE, _of_brightspace(name, tops, entries, wrapper, self)
         elif any(canvas_name(top) for top in loose) and not self.pattern:
             kind, uploads = CANVAS, self.of_tops(name, tops, entries, wrapper)
         elif self.is_class(tops, files):
@@ -218,7 +226,8 @@ class Reader:
             tops = {path[len(prefix) :].partition("/")[0] for path in files}
             top = next(iter(tops), "")
             whole = any(path == prefix + top for path in files)
-            named = MOODLE_NAME.fullmatch(top) or GRADESCOPE_FOLDER.fullmatch(top) or self.of_roster(top)
+            platform = MOODLE_NAME.fullmatch(top) or GRADESCOPE_FOLDER.fullmatch(top) or brightspace_name(top)
+            named = platform or self.of_roster(top)
             if len(tops) != 1 or whole or named:
                 return {path[len(prefix) :]: member for path, member in files.items()}, prefix
             prefix += f"{top}/"
@@ -229,7 +238,7 @@ class Reader:
         below = {path.split("/")[1] for path in files if "/" in path}
         if any(name.casefold() in self.expected.folders for name in tops | below) or gradescope.METADATA in tops:
             return False
-        if any(MOODLE_NAME.fullmatch(top) or canvas_name(top) or self.of_roster(top) for top in tops):
+        if any(_is_of_platform(top) or self.of_roster(top) for top in tops):
             return False
         return len({student for name in below if len(named := self.of_roster(name)) == 1 for student in named}) > 1
 
@@ -260,6 +269,11 @@ class Reader:
             refused = _refused_below(f"{wrapper}{top}/", entries)
             uploads.append(_of_folder(batch, (self.person_of_file(top, folder=True),), top, inside, refused))
         return uploads
+
+
+def _is_of_platform(name: str) -> bool:
+    """Return whether a name tells by itself that it comes from a class download."""
+    return bool(canvas_name(name) or MOODLE_NAME.fullmatch(name) or brightspace_name(name))
 
 
 def _blackboard_time(text: str) -> datetime | None:
@@ -331,6 +345,30 @@ def _of_moodle(batch: str, tops: Mapping[str, Mapping[str, Member]], reader: Rea
         note = ("An online text was handed in as well and is not collected; read it in Moodle.",) if texts else ()
         files = {path: member for inside in kinds.values() for path, member in inside.items()}
         uploads.append(_of_folder(batch, (Person(MOODLE, number, name, in_group=in_group),), name, files, note))
+    return uploads
+
+
+def _of_brightspace(
+    batch: str, tops: Mapping[str, Mapping[str, Member]], entries: Entries, wrapper: str, reader: Reader
+) -> list[Upload]:
+    found: dict[str, dict[str, Member]] = {}
+    notes: dict[str, tuple[str, ...]] = {}
+    uploads = []
+    for top, inside in tops.items():
+        if named := brightspace_name(top):
+            files = found.setdefault(named.submission, {})
+            files |= {"/".join(part for part in (named.file, below) if part) or top: m for below, m in inside.items()}
+            notes[named.submission] = notes.get(named.submission, ()) + _refused_below(f"{wrapper}{top}/", entries)
+        elif top != CONTENTS:
+            uploads += reader.of_tops(batch, {top: inside}, entries, wrapper)
+    for submission, files in found.items():
+        person, named = reader.person_of_file(submission, folder=True), brightspace_name(submission)
+        upload = _of_folder(batch, (person,), submission, files, notes[submission])
+        if len(files) == 1:  # a file by itself, such as a report, keeps its name
+            ((path, member),) = files.items()
+            file = path.rpartition("/")[2]
+            upload = replace(upload, name=file, files={file: member})
+        uploads.append(replace(upload, key=submission, when=(named and named.when) or upload.when))
     return uploads
 
 

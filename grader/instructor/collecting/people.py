@@ -14,7 +14,7 @@ from common.errors import UsageError
 from grader.instructor.gradebook_entries import Student, require_student_id
 from grader.pipeline.archive_names import repaired
 
-CANVAS, MOODLE, GRADESCOPE, FILES = "Canvas", "Moodle", "Gradescope", "file"
+CANVAS, MOODLE, GRADESCOPE, BRIGHTSPACE, FILES = "Canvas", "Moodle", "Gradescope", "Brightspace", "file"
 LEAST_ID = 4  # characters of an id that counts wherever it stands in a name; "1" occurs in too many names
 LEAST_NUMBER = 5  # characters of one that needs no underscores beside it; a year has four
 NAME_ID_FILE = re.compile(r"[^_]*_(?P<id>[^_]*\d[^_]*)_.+")
@@ -26,7 +26,7 @@ class Person:
     """What a download says about who handed something in.
 
     Attributes:
-        platform: CANVAS, MOODLE, GRADESCOPE, or FILES for a plain name of a file or folder.
+        platform: CANVAS, MOODLE, GRADESCOPE, BRIGHTSPACE, or FILES for a plain name of a file or folder.
         handle: what tells people of one platform apart: a number, or the name of the file or folder without its suffix.
         name: the full name as the platform writes it.
         student_id: the id that the platform or the pattern names.
@@ -148,6 +148,8 @@ class Roster:
             return self._by_number(person, "canvas_id")
         if person.platform == MOODLE:
             return self._by_number(person, "moodle_id")
+        if person.platform == BRIGHTSPACE:
+            return self._by_first_word(person.name, self.students)
         if person.student_id or person.email:
             return self._by_id(person)
         if person.platform == GRADESCOPE or person.name:
@@ -196,6 +198,12 @@ class Roster:
             return Match(found)
         return self._by_name(person.name, students)
 
+    def _by_first_word(self, name: str, students: Sequence[Student]) -> Match:
+        """Return the students with the id or, without such an id, the name in a text such as `2024001 Ada Lovelace`."""
+        first, _, rest = name.partition(" ")
+        by_id = tuple(student for student in students if _same(student.id, first))
+        return Match(by_id) if by_id else self._by_names((name, rest), students)
+
     def _by_stem(self, stem: str) -> Match:
         students = self.students or ()
         names = {stem, repaired(stem)}
@@ -222,6 +230,8 @@ class Roster:
 
 
 def _without_roster(person: Person) -> Match:
+    if person.platform == BRIGHTSPACE and not person.student_id:
+        return Match(())
     found = NAME_ID_FILE.fullmatch(person.handle) if person.platform == FILES and not person.student_id else None
     student_id = person.student_id or (found["id"] if found else "") or person.email or person.handle
     try:

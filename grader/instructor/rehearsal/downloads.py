@@ -11,6 +11,7 @@ from grader.instructor.rehearsal.people import Person
 
 ORIGINAL, RIVAL = "gomoku", "final"  # the names that students give their archives
 FIRST_SUBMISSION = 500_001
+BRIGHTSPACE_FOLDER = 80_551
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,18 @@ def gradescope(attempts: Sequence[Attempt]) -> list[Entry]:
     return [*found, Entry("submission_metadata.yml", "\n".join(["---", *lines, ""]).encode(), attempts[-1].time)]
 
 
+def brightspace(attempts: Sequence[Attempt]) -> list[Entry]:
+    """Return one folder for each attempt, `NUMBER-NUMBER - ID First Last - Mar 29, 2026 1205 PM`, and the list of contents."""
+    found = []
+    for number, attempt in enumerate(attempts):
+        person, time = attempt.person, attempt.time
+        clock = f"{time:%b} {time.day}, {time.year} {time.hour % 12 or 12}{time:%M %p}"
+        who = f"{person.id} {person.full_name.replace('/', '_')}"
+        folder = f"{FIRST_SUBMISSION + number}-{BRIGHTSPACE_FOLDER} - {who} - {clock}"
+        found.append(Entry(f"{folder}/{attempt.name}{attempt.suffix}", attempt.content, time))
+    return [*found, Entry("index.html", b"<html></html>", attempts[-1].time)]
+
+
 def plain(attempts: Sequence[Attempt]) -> list[Entry]:
     """Return one file `name_id_gomoku.zip` for each attempt; the times of the entries say which one is the last."""
     found = []
@@ -101,5 +114,6 @@ PLATFORMS: dict[str, Callable[[Sequence[Attempt]], list[Entry]]] = {
     "canvas": canvas,
     "moodle": moodle,
     "gradescope": gradescope,
+    "brightspace": brightspace,
     "plain": plain,
 }
