@@ -15,12 +15,14 @@ each check was wrong, with the upper end of the 95 % interval.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -30,7 +32,6 @@ from typing import Any
 from arena.statistics.estimates import wilson_95
 from common.errors import UsageError
 from common.files import write_whole
-from common.program_starts import INTERRUPTED
 from grader.assignment import ROOT, Assignment, Check
 from grader.assignment_file import load_assignment, load_named
 from grader.confinement.sandbox import Sandbox, find_sandbox
@@ -342,8 +343,8 @@ def main(options: TrustOptions, announce: Announce) -> int:
     rows: list[SampleRow] = []
     out.mkdir(parents=True, exist_ok=True)
     announce(f"{'kind':8}  {'name':{width}}  seed  expected | failed | ok")
-    # Without the initializer, a process that waits for work when Ctrl-C comes would show a traceback.
-    with ProcessPoolExecutor(options.jobs, initializer=signal.signal, initargs=(signal.SIGINT, _leave)) as pool:
+    pool = ProcessPoolExecutor(options.jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
+    with pool, _killing_workers():
         run = partial(_run_one, out.resolve(), sandbox, options.long, assignment)
         for row in pool.map(run, runs):
             rows.append(row)
@@ -363,8 +364,18 @@ def main(options: TrustOptions, announce: Announce) -> int:
     return 0 if as_expected == len(rows) else 1
 
 
-def _leave(number: int, frame: object) -> None:
-    raise SystemExit(INTERRUPTED)
+@contextmanager
+def _killing_workers() -> Iterator[None]:
+    """At Ctrl-C, kill the processes that grade, so that nobody waits for the samples in progress.
+
+    Nothing is lost: the same command goes on with a grading that was killed.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        for process in multiprocessing.active_children():
+            process.kill()
+        raise
 
 
 def _run_one(out: Path, sandbox: Sandbox, long: bool, assignment: Assignment, run: tuple[int, Sample]) -> SampleRow:
