@@ -170,6 +170,16 @@ def test_single_archives_are_said_to_be_such_and_cannot_pose_as_a_class(collect,
     assert "mallory_2024007_gomoku.zip: read as one submission, known by the name 'mallory_2024007_gomoku'." in collect.said
 
 
+def test_a_folder_around_a_class_download_is_refused_unless_its_name_fits_a_student(collect, tmp_path):
+    for folder in ("downloads", "s2"):
+        (tmp_path / folder).mkdir()
+        write_packed(tmp_path / folder / "class.zip", ".zip", {"s1_gomoku.zip": packed("a"), "s4_gomoku.zip": packed("b")})
+    assert collect(tmp_path / "downloads") == 2 and "downloads/class.zip itself" in collect.complaint
+    assert not collect.out.exists()
+    collect(tmp_path / "s2")
+    assert collect.rows()["s2"]["attempts"] == "1" and collect.rows()["s1"]["outcome"] == "missing"
+
+
 def test_links_and_names_that_lead_out_are_reported_and_touch_nothing(collect, download, tmp_path):
     path = download(
         [

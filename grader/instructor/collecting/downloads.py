@@ -125,9 +125,12 @@ class Reader:
             return self.single_folder(name, entries)
         if not entries.files and not entries.refused:
             raise UsageError(f"expected submissions in {path}; it holds no files: give the class download itself")
-        return self.class_download(name, entries) or (
-            self.single_folder(name, entries) if path.is_dir() else self.single(path, name)
-        )
+        if download := self.class_download(name, entries):
+            return download
+        if not path.is_dir():
+            return self.single(path, name)
+        self.require_no_download_in(path, entries)
+        return self.single_folder(name, entries)
 
     def person_of_file(self, name: str, *, folder: bool = False) -> Person:
         """Return the person that the name of a file or folder describes."""
@@ -161,6 +164,22 @@ class Reader:
         person = self.person_of_file(name, folder=True)
         upload = _of_folder(SINGLES, (person,), name, files, _refused_below("", entries))
         return Download(name, f"one submission, known by {person.words}", [upload])
+
+    def require_no_download_in(self, folder: Path, entries: Entries) -> None:
+        """Raise UsageError if the only archive in a folder that fits nobody's name looks like a class download."""
+        archives = [name for name in entries.files if is_archive(name)]
+        if len(archives) != 1 or "/" in archives[0]:
+            return
+        path = folder / archives[0]
+        try:
+            inside = take_in(self.opened.enter_context(closing(open_source(path, CLASS_LIMITS))), str(path))
+        except UsageError:  # a student's archive that cannot be read, which is kept all the same
+            return
+        if self.class_download(archives[0], inside):
+            raise UsageError(
+                f"expected a class download or one student's submission; got {folder}, a folder with the class download "
+                f"{archives[0]} in it: give {path} itself, or, if all of this is one student's, name the folder after the id"
+            )
 
     def of_file(self, batch: str, name: str, member: Member) -> Upload:
         """Return the upload that consists of this file."""
