@@ -105,7 +105,7 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="ARCHIVE",
-        help="class download of Canvas, Moodle or Gradescope, folder of archives, or one student's archive",
+        help="class download of a learning platform, folder of archives, or one student's archive",
     )
     collecting.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an earlier collection")
     add_lab(collecting)
