@@ -185,6 +185,11 @@ def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
     return best[0] if gain(best) > 0 else max((root for root, _ in reversed(roots)), key=size)
 
 
+def gained_visits(roots: Sequence[tuple[Any, float]]) -> float:
+    """Return how many visits the searched root has gained."""
+    return max(visits_of(root) - before for root, before in roots)
+
+
 def most_visited_move(root: Any) -> Any:
     """Return the move of a searched root's most visited child.
 
@@ -215,17 +220,37 @@ def is_tree(node: Any, tree: dict[str, Any]) -> bool:
 
 
 @contextlib.contextmanager
-def _update_replaced(student_class: type, update: Callable[..., Any]) -> Iterator[None]:
-    """Replace update_with_move of a class, for all of its objects."""
-    own = vars(student_class).get("update_with_move")
+def _replaced(student_class: type, method: str, new: Callable[..., Any]) -> Iterator[None]:
+    """Replace a method of a class, for all of its objects."""
+    own = vars(student_class).get(method)
     # Not by an assignment: the class may refuse it.
-    type.__setattr__(student_class, "update_with_move", update)
+    type.__setattr__(student_class, method, new)
     try:
         yield
     finally:
-        type.__delattr__(student_class, "update_with_move")
+        type.__delattr__(student_class, method)
         if own is not None:
-            type.__setattr__(student_class, "update_with_move", own)
+            type.__setattr__(student_class, method, own)
+
+
+@contextlib.contextmanager
+def playouts_on_copies(student_class: type) -> Iterator[None]:
+    """Give each call of `_playout`, which is handed out under this name, a copy of the board."""
+    playout = getattr(student_class, "_playout", None)
+    if playout is None:
+        yield
+        return
+
+    def on_a_copy(self: Any, *arguments: Any, **named: Any) -> Any:
+        arguments = tuple(_copy_of_a_board(value) for value in arguments)
+        return playout(self, *arguments, **{name: _copy_of_a_board(value) for name, value in named.items()})
+
+    with _replaced(student_class, "_playout", on_a_copy):
+        yield
+
+
+def _copy_of_a_board(value: Any) -> Any:
+    return value.copy() if hasattr(value, "do_move") else value
 
 
 @contextlib.contextmanager
@@ -242,7 +267,7 @@ def others_watched(mcts: Any, roots: list[tuple[Any, float]]) -> Iterator[None]:
             roots.append((as_it_is(root), 0.0))
         return update(self, *arguments, **named)
 
-    with _update_replaced(student_class, watched):
+    with _replaced(student_class, "update_with_move", watched):
         yield
 
 
@@ -261,7 +286,7 @@ def update_held_back(mcts: Any) -> Iterator[None]:
     def held_back(self: Any, *arguments: Any, **named: Any) -> Any:
         return None if visits_of(getattr(self, "_root", None)) else update(self, *arguments, **named)
 
-    with _update_replaced(student_class, held_back):
+    with _replaced(student_class, "update_with_move", held_back):
         yield
 
 

@@ -12,12 +12,13 @@ standard error. This process judges nothing and knows no expected values.
 from __future__ import annotations
 
 import copy
+import functools
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,11 @@ from grader.confinement.plain import decode, encode, hash_priors_and_value, in_w
 from grader.confinement.searched_trees import (
     children_of,
     dump_tree,
+    gained_visits,
     is_tree,
     most_visited_move,
     others_watched,
+    playouts_on_copies,
     searched_root,
     set_root,
     stop_watching,
@@ -164,27 +167,52 @@ def plain_probs(value: Any) -> np.ndarray | None:
         return None
 
 
-def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
-    """Call get_action once; return the move, the probabilities and the root of the search."""
+class BoardChanged(ValueError):
+    """get_action has changed the board that it was given."""
+
+
+def act(player: Any, board: Any, is_selfplay: int, enough: float = math.inf) -> dict[str, Any]:
+    """Call get_action once; return the move, the probabilities, the root of the search, and whether get_action has failed.
+
+    Args:
+        enough: with this many new visits a search is complete, and an exception that get_action raises then is excused: the
+            most visited move is returned, without probabilities.
+    """
     mcts = player.mcts
     roots = watch_roots(mcts)
     if hasattr(player, "set_player_ind"):
         player.set_player_ind(board.get_current_player())
     before = _stones(board)
+    fault = None
     try:
         with others_watched(mcts, roots):
             returned = player.get_action(board, is_selfplay=bool(is_selfplay), print_probs_value=False)  # as Game calls it
+        move, probs = _move_and_probs(returned)
+    except Exception as error:
+        if enough == math.inf:
+            raise
+        fault = error
     finally:
         if _stones(board) != before:
-            raise ValueError("get_action changes the board that it was given, which must stay as it is")
+            raise BoardChanged(
+                "get_action changes the board that it was given, which must stay as it is: let each playout move on a copy"
+            )
+    last = getattr(player.mcts, "_root", None)
+    # All visits count if get_action has begun with a new MCTS.
+    roots.append((last, visits_of(last) if player.mcts is mcts else 0.0))
+    if fault is not None:
+        if gained_visits(roots) < enough:
+            raise fault
+        move, probs = whole(most_visited_move(searched_root(roots))), None
+    return {"move": move, "probs": probs, "root": searched_root(roots), "failed": fault is not None}
+
+
+def _move_and_probs(returned: Any) -> tuple[int, np.ndarray | None]:
     try:
         move, probs = returned
     except (TypeError, ValueError):
         raise TypeError(f"get_action must return a move and probabilities; it returned {in_words(returned)}") from None
-    last = getattr(player.mcts, "_root", None)
-    # All visits count if get_action has begun with a new MCTS.
-    roots.append((last, visits_of(last) if player.mcts is mcts else 0.0))
-    return {"move": whole(move), "probs": plain_probs(probs), "root": searched_root(roots)}
+    return whole(move), plain_probs(probs)
 
 
 def _stones(board: Any) -> dict[Any, Any]:
@@ -195,45 +223,83 @@ def _stones(board: Any) -> dict[Any, Any]:
     return {point: player for point, player in board.states.items() if player != 0}
 
 
-def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
-    """Call `act`, and return the whole tree as plain values instead of the root."""
-    done = act(player, board, is_selfplay)
+def with_tree(done: dict[str, Any]) -> dict[str, Any]:
+    """Return what `act` has returned, with the whole tree as plain values instead of the root."""
     return {"move": done["move"], "probs": done["probs"], "tree": dump_tree(done["root"])}
 
 
-def search(position: dict[str, Any], evaluator: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -> dict[str, Any]:
+def excusing(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an operation take one more argument, `excused`: the slips of a player that another check reports.
+
+    "board": the search plays on the board that it was given. The operation is repeated with a copy for each playout.
+    "move": get_action fails when its search is complete; see `act`.
+    """
+
+    @functools.wraps(operation)
+    def excused_operation(*, excused: Sequence[str] = (), **arguments: Any) -> Any:
+        if "move" in excused:
+            arguments["enough"] = max(1, arguments["n_playout"] - 1)  # the root may not count its expansion
+        try:
+            return operation(**arguments)
+        except BoardChanged:
+            if "board" not in excused:
+                raise
+        KEPT.clear()
+        seed_generators()
+        with playouts_on_copies(load_module(f"AlphaZero.{arguments['kind']}").MCTS):
+            return operation(**arguments)
+
+    return excused_operation
+
+
+@excusing
+def search(
+    position: dict[str, Any],
+    evaluator: dict[str, Any],
+    is_selfplay: int = 0,
+    enough: float = math.inf,
+    **player_args: Any,
+) -> dict[str, Any]:
     """Call get_action of a new player, in play or in self-play.
 
     Returns:
         move, probs, tree, and finished: the number of evaluator calls for a game that was already over.
     """
     evaluate = SearchEvaluator(**evaluator)
-    done = step(make_player(evaluator=evaluate, is_selfplay=is_selfplay, **player_args), board_at(position), is_selfplay)
-    return {**done, "finished": evaluate.finished}
+    player = make_player(evaluator=evaluate, is_selfplay=is_selfplay, **player_args)
+    done = act(player, board_at(position), is_selfplay, enough)
+    return {**with_tree(done), "finished": evaluate.finished}
 
 
-def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict[str, Any]]:
+@excusing
+def choose(positions: Sequence[dict[str, Any]], enough: float = math.inf, **player_args: Any) -> list[dict[str, Any]]:
     """Return the move of a new player in each position (in play, not in self-play), and the visits of its root's moves."""
     chosen = []
     for position in positions:
-        done = act(make_player(**player_args), board_at(position), 0)
+        done = act(make_player(**player_args), board_at(position), 0, enough)
         children = getattr(done["root"], "_children", None) or {}
         visits = [number(child._n_visits) for child in children.values()]
         chosen.append({"move": done["move"], "moves": np.array([whole(m) for m in children]), "visits": np.array(visits)})
     return chosen
 
 
-def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **player_args: Any) -> list[dict[str, Any]]:
-    """Play up to `plies` moves of one player; return each with its probabilities and tree. An illegal one is the last.
+@excusing
+def self_play(
+    position: dict[str, Any], plies: int, in_play: bool = False, enough: float = math.inf, **player_args: Any
+) -> list[dict[str, Any]]:
+    """Play up to `plies` moves of one player; return each with its probabilities and tree.
+
+    An illegal move is the last one, and so is one after which get_action has failed: what it leaves behind is not known.
 
     In self-play the player plays both sides; in play its opponent always takes the lowest empty point.
     """
     player, board = make_player(is_selfplay=int(not in_play), **player_args), board_at(position)
     steps: list[dict[str, Any]] = []
     for _ in range(plies):
-        steps.append(step(player, board, int(not in_play)))
-        move = steps[-1]["move"]
-        if move not in board.availables:
+        done = act(player, board, int(not in_play), enough)
+        steps.append(with_tree(done))
+        move = done["move"]
+        if done["failed"] or move not in board.availables:
             break
         board.do_move(move)
         if in_play and not board.game_end()[0]:
@@ -243,7 +309,8 @@ def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **pla
     return steps
 
 
-def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any] | None:
+@excusing
+def advance(position: dict[str, Any], enough: float = math.inf, **player_args: Any) -> dict[str, Any] | None:
     """Call update_with_move after a search: for a move without a child, for -1, and for the root's most visited child.
 
     Each of these calls has a search of its own, which is kept from updating its tree. If get_action drops it in another way,
@@ -260,7 +327,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any] | No
     for name in ("unknown", "reset", "kept"):
         player = make_player(**player_args)
         with update_held_back(player.mcts):
-            root = act(player, board_at(position), 0)["root"]
+            root = act(player, board_at(position), 0, enough)["root"]
         mcts, searched = player.mcts, dump_tree(root)
         stop_watching(mcts)
         if not (is_tree(getattr(mcts, "_root", None), searched) or set_root(mcts, root)):
@@ -285,7 +352,7 @@ OF_SEARCHES = (search, choose, self_play, advance)
 OPERATIONS: dict[str, Callable[..., Any]] = {
     each.__name__: each for each in (*OF_SEARCHES, *OF_THE_NETWORK, *OF_THE_TRAINING, run_cell)
 }
-OPERATIONS |= {each.__name__: partial(each, load_module) for each in boards.OF_RULES}
+OPERATIONS |= {each.__name__: functools.partial(each, load_module) for each in boards.OF_RULES}
 
 
 def main(workspace: Path, submitted: Sequence[str]) -> None:

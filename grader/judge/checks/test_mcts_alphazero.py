@@ -16,7 +16,9 @@ from grader.judge.support.board_position import EMPTY_3X3
 from grader.judge.support.oracle import Oracle
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import (
+    BOARD_CHANGED,
     C_PUCT,
+    EXCUSED,
     SearchCase,
     call,
     chooses_at_random,
@@ -63,12 +65,13 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
         ruling.evidence.setdefault("searches", []).append({**position.to_json(), "seed": seed, "n_playout": n_playout})
-        reply = call(worker, "search", position=position, n_playout=n_playout, **player_under(seed))
+        reply = call(worker, "search", position=position, n_playout=n_playout, own=("board",), **player_under(seed))
         tree = Tree.from_reply(reply["tree"])
         finished += reply["finished"]
         case = SearchCase(position, seed, n_playout)
         remark = expect_sound_tree(tree, case, case.value)
     _expect_value_as_array(worker, rng)
+    _expect_board_left_alone(worker, rng)
     ruling.seen = f"Four trees, all nodes. {remark}"
     if finished:
         ruling.seen += (
@@ -77,12 +80,22 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         )
 
 
+def _expect_board_left_alone(worker: Worker, rng: Random) -> None:
+    """Raise StudentFault if a search in self-play changes the board; other checks report how it fails otherwise."""
+    player = player_under(rng.randrange(2**31))
+    try:
+        call(worker, "search", position=EMPTY_3X3, n_playout=20, is_selfplay=1, own=("board",), **player)
+    except StudentFault as fault:
+        if str(fault).startswith(BOARD_CHANGED):
+            raise
+
+
 def _expect_value_as_array(worker: Worker, rng: Random) -> None:
     """Raise StudentFault if the search fails when the value is a (1, 1) array, as policy_value_fn returns it in training."""
     player = player_under(rng.randrange(2**31))
     player["evaluator"]["value_as_array"] = True
     try:
-        worker.call("search", position=EMPTY_3X3.to_json(), n_playout=20, **player)
+        worker.call("search", position=EMPTY_3X3.to_json(), n_playout=20, excused=EXCUSED, **player)
     except StudentFault as fault:
         raise StudentFault(
             "The search works with a float as the value, but not with a (1, 1) array, which policy_value_fn returns "
@@ -160,6 +173,8 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
                 f"In self-play a search that continues from the previous move fails ({fault}), as if the tree belonged to "
                 "another move than the one played."
             ) from fault
+        if len(steps) == 1:  # get_action fails after its search, which mcts_alphazero.temperature reports
+            return
         trees = [Tree.from_reply(step["tree"]) for step in steps]
         stale = "In self-play the search continues below a move other than the one played."
         expect_legal_roots(steps, trees, EMPTY_3X3, f"{STALE_GAME}." if game else stale)

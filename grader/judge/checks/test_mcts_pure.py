@@ -89,8 +89,8 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 
 def _search(worker: Worker, position: BoardPosition, seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
-    evaluator = {"kind": "hash", "seed": seed}
-    return call(worker, "search", kind=KIND, position=position, n_playout=n_playout, c_puct=c_puct, evaluator=evaluator)
+    player: dict[str, Any] = {"kind": KIND, "c_puct": c_puct, "evaluator": {"kind": "hash", "seed": seed}}
+    return call(worker, "search", position=position, n_playout=n_playout, own=("board", "move"), **player)
 
 
 def _expect_random_rollouts_to_the_end(worker: Worker, rng: Random) -> None:

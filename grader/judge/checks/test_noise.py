@@ -287,7 +287,8 @@ def _expect_noise_elsewhere(
     unvisited = 0
     for number in range(80):
         start = random_position(rng, 6, 6, 5, number % 5)
-        reply = call(worker, "search", position=start, n_playout=10, is_selfplay=1, first_n_moves=2, **player)
+        settings: dict[str, Any] = {"n_playout": 10, "is_selfplay": 1, "first_n_moves": 2, "own": ("move",)}
+        reply = call(worker, "search", position=start, **settings, **player)
         unvisited += Tree.from_reply(reply["tree"]).root_visits.get(reply["move"]) == 0
     if not unvisited and _has_noise_on_a_kept_root(worker, position, player):
         ruling.deduct(

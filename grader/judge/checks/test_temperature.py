@@ -120,7 +120,7 @@ def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int, **more
     With kept=True, one player makes the moves of all games.
     """
     seed = rng.randrange(2**31)
-    settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, **player_under(seed), **more}
+    settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, "own": ("move",), **player_under(seed), **more}
     try:
         steps = call(worker, "self_play", position=EMPTY_3X3, plies=plies, **settings)
         ruling.evidence.setdefault("self_play", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
@@ -227,7 +227,7 @@ def _expect_most_visited_in_play(worker: Worker, ruling: Ruling, rng: Random) ->
         position, seed = random_position(rng, 5, 4, 4, 3), rng.randrange(2**31)
         ruling.evidence.setdefault("in_play", []).append({**position.to_json(), "seed": seed})
         try:
-            reply = call(worker, "search", position=position, n_playout=150, **player_under(seed))
+            reply = call(worker, "search", position=position, n_playout=150, own=("move",), **player_under(seed))
         except StudentFault as fault:
             if "NaN" not in str(fault):
                 raise

@@ -10,6 +10,7 @@ import numpy as np
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.board_position import BoardPosition
+from grader.judge.support.searches import EXCUSED
 from grader.judge.support.trees import most_visited
 from training.exact import ChooseMoves, Line
 
@@ -45,6 +46,7 @@ def choose_moves(worker: Worker, positions: list[BoardPosition], n_playout: int)
         n_playout=n_playout,
         c_puct=5.0,
         evaluator={"kind": "network"},
+        excused=EXCUSED,
     )
     if len(chosen) != len(positions):
         raise StudentFault(f"{len(positions)} positions got {len(chosen)} moves.")

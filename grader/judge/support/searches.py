@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -12,6 +12,7 @@ import numpy as np
 
 from Board.game_board import Board
 from grader.confinement.plain import hash_priors_and_value
+from grader.confinement.worker import BoardChanged
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE, HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison
@@ -40,12 +41,29 @@ from grader.judge.support.trees import (
 
 C_PUCT = 5.0
 KEPT_OF_A_PRIOR = 0.75  # where noise is mixed in
+# Slips that leave the tree of a search as it should be, or would if the playouts moved on copies of the board. Each is excused
+# but in the checks that report it, which call them their own (`grader.confinement.worker.excusing`).
+EXCUSED = ("board", "move")
+BOARD_CHANGED = f"{BoardChanged.__name__}:"  # how the fault of the first begins
 # How the fault begins if a search that understands only arrays gets a float. numpy raises an AxisError of its own.
 NO_FLOAT = ("TypeError", "IndexError", "AttributeError", "AxisError", "ValueError", "AssertionError")
 
 
-def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: dict[str, Any], **arguments: Any) -> Any:
-    """Run one operation on the student's player in a position; see `with_either_value`."""
+def call(
+    worker: Worker,
+    operation: str,
+    *,
+    position: BoardPosition,
+    evaluator: dict[str, Any],
+    own: Collection[str] = (),
+    **arguments: Any,
+) -> Any:
+    """Run one operation on the student's player in a position; see `with_either_value`.
+
+    Args:
+        own: the slips of EXCUSED that the check reports.
+    """
+    arguments["excused"] = [slip for slip in EXCUSED if slip not in own]
     with drawn_at(position, "The search began here"):
         return with_either_value(partial(worker.call, operation, position=position.to_json(), **arguments), evaluator)
 

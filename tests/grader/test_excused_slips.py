@@ -1,0 +1,119 @@
+"""A slip that leaves the tree of a search as it should be costs the points of the check that reports it, and no others."""
+
+from random import Random
+
+import pytest
+from odd_workers import ROOT
+
+from grader.errors import StudentFault
+from grader.judge.checks import test_mcts_alphazero as alphazero
+from grader.judge.checks import test_mcts_pure as pure
+from grader.judge.checks import test_noise as noise
+from grader.judge.checks import test_temperature as temperature
+from grader.judge.support.board_position import EMPTY_3X3
+from grader.judge.support.ruling import Ruling
+from grader.judge.support.searches import call, player_under
+from grader.judge.support.trees import Tree, most_visited
+from grader.judge.trusted.answers import TrustedOracle
+
+ALPHAZERO, PURE = "AlphaZero/mcts_alphaZero.py", "AlphaZero/mcts_pure.py"
+DRAWN = "        move = int(np.random.choice(moves, p=chances))\n"
+COPIED = "self._playout(board.copy())\n        moves"
+PLAYOUTS = 20
+# Name of a slip: where it is, the right text, the wrong text, and what the check that reports it says.
+SLIPS = {
+    "draw": (ALPHAZERO, DRAWN, DRAWN.replace("chances)", "chances[1:])"), "must have same size"),
+    "late in self-play": (ALPHAZERO, DRAWN, f"{DRAWN}        assert not is_selfplay or len(moves) > 6\n", "AssertionError"),
+    "no tuple": (ALPHAZERO, "return move, probs\n", "return move\n", "it returned a value of type int"),
+    "board": (ALPHAZERO, COPIED, COPIED.replace(".copy()", ""), "let each playout move on a copy"),
+    "board in self-play": (
+        ALPHAZERO,
+        COPIED,
+        COPIED.replace("board.copy()", "board if self._is_selfplay else board.copy()"),
+        "let each playout move on a copy",
+    ),
+    "pure, no tuple": (PURE, "        return move, None\n", "        return move\n", "it returned a value of type int"),
+    "pure, board": (PURE, "self._playout(board.copy())", "self._playout(board)", "let each playout move on a copy"),
+}
+
+
+@pytest.fixture
+def slipped(worker):
+    """Makes a worker over the reference with one change."""
+
+    def make(file, old, new):
+        texts = {name: (ROOT / "instructor/reference" / name).read_text() for name in (ALPHAZERO, PURE)}
+        assert texts[file].count(old) == 1
+        texts[file] = texts[file].replace(old, new)
+        return worker(more={name: text.encode() for name, text in texts.items()}, limit_s=60)
+
+    return make
+
+
+def judged_by(check, worker, assignment):
+    """Return the share of the points that a check gives, and its message."""
+    name = f"{check.__module__.rpartition('.')[2].removeprefix('test_')}.{check.__name__.removeprefix('test_')}"
+    arguments = {"worker": worker, "ruling": Ruling(shares=assignment.shares.get(name, {})), "rng": Random(1)}
+    if "oracle" in check.__annotations__:
+        arguments["oracle"] = TrustedOracle()
+    try:
+        check(**arguments)
+    except StudentFault as fault:
+        return 0.0, str(fault)
+    return arguments["ruling"].share, arguments["ruling"].message
+
+
+def reporting(slip):
+    if slip.startswith("pure"):
+        return pure.test_tree
+    return alphazero.test_tree if slip.startswith("board") else temperature.test_temperature
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_is_reported_by_one_check(slip, slipped, assignment):
+    *change, said = SLIPS[slip]
+    share, message = judged_by(reporting(slip), slipped(*change), assignment)
+    assert share == 0 and said in message
+
+
+@pytest.mark.parametrize(
+    ("slip", "checks"),
+    [
+        ("draw", [alphazero.test_reuse, noise.test_noise]),
+        ("late in self-play", [alphazero.test_reuse]),
+        ("no tuple", [alphazero.test_tree]),
+        ("board", [alphazero.test_reuse, temperature.test_temperature]),
+        ("board in self-play", [noise.test_noise]),
+        ("pure, no tuple", [pure.test_reuse]),
+        ("pure, board", [pure.test_reuse]),
+    ],
+)
+def test_a_slip_costs_no_points_of_other_checks(slip, checks, slipped, assignment):
+    worker = slipped(*SLIPS[slip][:3])
+    for check in checks:
+        assert judged_by(check, worker, assignment) == (1.0, ""), check.__name__
+
+
+def test_the_tree_of_a_search_that_cannot_draw_its_move_is_returned_with_the_most_visited_move(slipped):
+    worker, player = slipped(*SLIPS["draw"][:3]), {"n_playout": PLAYOUTS, **player_under(1)}
+    reply = call(worker, "search", position=EMPTY_3X3, **player)
+    tree = Tree.from_reply(reply["tree"])
+    assert tree.visits[0] == PLAYOUTS and reply["move"] in most_visited(tree.root_visits) and reply["probs"] is None
+    assert len(call(worker, "self_play", position=EMPTY_3X3, plies=3, **player)) == 1, "what the player keeps is not known"
+    for operation, more in (("search", {}), ("self_play", {"plies": 3})):
+        with pytest.raises(StudentFault, match="must have same size"):
+            call(worker, operation, position=EMPTY_3X3, own=("move",), **player, **more)
+
+
+def test_an_exception_before_the_search_is_complete_is_not_excused(slipped):
+    broken = "        if self._root._n_visits == 10:\n            raise RuntimeError('half-way')\n"
+    worker = slipped(ALPHAZERO, "        leaf = self._root", f"{broken}        leaf = self._root")
+    with pytest.raises(StudentFault, match="half-way"):
+        call(worker, "search", position=EMPTY_3X3, n_playout=PLAYOUTS, **player_under(1))
+
+
+def test_a_board_that_is_not_changed_in_a_playout_is_not_excused(slipped):
+    worker = slipped(PURE, "self._playout(board.copy())", "(lambda b: b.do_move(b.availables[0]))(board)")
+    player = {"n_playout": PLAYOUTS, "kind": "mcts_pure", "c_puct": 5.0, "evaluator": {"kind": "uniform"}}
+    with pytest.raises(StudentFault, match="let each playout move on a copy"):
+        call(worker, "search", position=EMPTY_3X3, **player)
