@@ -39,6 +39,9 @@ class Worker:
             return (np.exp(log_probs) if operation == "net_policy_value" else log_probs), value
 
 
+HEADS = np.zeros((2, 16)), np.zeros((2, 1))  # of two states of 4x4
+
+
 @pytest.fixture(scope="module")
 def batch():
     return checks.ask_for_batch(Random(1), TrustedOracle())
@@ -96,22 +99,38 @@ def test_a_network_with_other_layers_is_judged_with_its_own_weights(batch):
     renamed = {key.replace("flatten_layer_3", "dense_layer_3"): w for key, w in batch.weights.items()}
     wider = {**batch.weights, "conv2d_1.weight": np.zeros((64, 9, 3, 3))}
     for own, same in ((batch.weights, True), (renamed, False), (wider, False)):
-        worker = SimpleNamespace(call=lambda operation, own=own, **_: own if operation == "net_weights" else None)
+        worker = SimpleNamespace(call=lambda operation, own=own, **_: own if operation == "net_weights" else HEADS)
         fitted = checks.fitted_batch(worker, Ruling(), batch)
         assert (fitted is batch) == same == bool(fitted.right) and fitted.weights is own
 
 
-@pytest.mark.parametrize("fails", [{"net_forward"}, {"net_create", "net_forward"}])
-def test_another_network_stands_in_for_one_that_fails(batch, fails):
+@pytest.mark.parametrize(
+    "replies",
+    [
+        {"net_forward": None},
+        {"net_create": None, "net_forward": None},
+        {"net_forward": HEADS[::-1], "net_policy_value": HEADS[::-1]},
+        {"net_forward": HEADS[::-1], "net_policy_value": None},
+    ],
+)
+def test_another_network_stands_in_for_one_that_fails(batch, replies):
     def call(operation, stand_in=False, **_):
-        if operation in fails and not stand_in:
-            raise StudentFault("It fails.")
-        return batch.weights if operation == "net_weights" else None
+        if operation in replies and not stand_in:
+            if replies[operation] is None:
+                raise StudentFault("It fails.")
+            return replies[operation]
+        return batch.weights if operation == "net_weights" else HEADS
 
     ruling = Ruling()
     fitted = checks.fitted_batch(SimpleNamespace(call=call), ruling, batch)
     assert fitted.size["stand_in"] and not fitted.right and "yours fails" in ruling.message
     assert "stand_in" not in batch.size, "the batch itself stays as it was"
+
+
+def test_a_network_whose_callers_know_that_the_value_comes_first_is_tried_itself(batch):
+    replies = {"net_weights": batch.weights, "net_forward": HEADS[::-1], "net_policy_value": HEADS}
+    worker = SimpleNamespace(call=lambda operation, **_: replies.get(operation))
+    assert checks.fitted_batch(worker, Ruling(), batch) is batch
 
 
 def test_a_policy_value_that_fails_is_replaced_by_what_forward_gives():

@@ -25,11 +25,13 @@ from grader.judge.support.network_cases import (
     OUTPUT_TOLERANCE,
     OUTPUTS,
     SYMMETRY_SIDE,
+    VALUE_FIRST,
     FittedNetwork,
     LayersCase,
     OutputsCase,
     SymmetryCase,
     fitted_network,
+    value_comes_first,
 )
 from grader.judge.support.oracle import Answers, Heads, Oracle
 from grader.judge.support.ruling import Ruling
@@ -171,6 +173,8 @@ def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) ->
         try:
             worst = max(worst, _expect_same_outputs(worker, case, answers))
         except StudentFault as fault:
+            if str(fault) == VALUE_FIRST:
+                raise
             mode = _train_mode(worker, case.states)
             worker.call("net_create", **network, weights=case.weights)  # in train mode batch norm's statistics have changed
             size = case.width, case.height, case.block
@@ -197,8 +201,8 @@ def _expect_same_outputs(worker: Worker, case: OutputsCase, answers: Answers) ->
     where = f"on {case.width}x{case.height} (width x height)"
     close = partial(_expect_close, positions=case.positions)
     seen_policy, seen_value = worker.call("net_forward", states=states)
-    if (seen_value.shape, seen_policy.shape) == (log_probs.shape, value.shape):
-        raise StudentFault("forward returns the value first; expected the log probabilities first, then the value.")
+    if value_comes_first((seen_policy, seen_value), case.width * case.height):
+        raise StudentFault(VALUE_FIRST)
     worst = max(
         close(seen_policy, log_probs, f"forward's policy {where}", least=LEAST_LOG),
         close(seen_value, value, f"forward's value {where}"),

@@ -21,6 +21,7 @@ from grader.judge.support.objectives import Targets
 from grader.judge.support.oracle import Answers, Heads
 
 OUTPUT_TOLERANCE = 1e-4
+VALUE_FIRST = "forward returns the value first; expected the log probabilities first, then the value."
 SHAPES_OF_OUTPUTS = ((3, 3, 1), (5, 4, 2), (4, 6, 1))  # width, height, residual blocks
 SYMMETRY_SIDE = 4
 WIDTH, HEIGHT, BLOCK = 4, 4, 1  # board and network of a `Batch`
@@ -57,8 +58,8 @@ class FittedNetwork:
 def fitted_network(worker: Worker, weights: dict[str, np.ndarray], *, width: int, height: int, block: int) -> FittedNetwork:
     """Return the student's network with these weights, or with its own ones if its layers are others.
 
-    A network that cannot be made, or whose forward fails, is replaced by a small one of the grader's: other functions of the
-    student's are tried with that, since network.layers and network.outputs report the fault.
+    A network that cannot be made, or whose forward fails or returns the value first, is replaced by a small one of the
+    grader's: other functions of the student's are tried with that, since network.layers and network.outputs report the fault.
     """
     # By the model's state_dict, since network.load checks whether a file is loaded.
     size: dict[str, Any] = {"width": width, "height": height, "block": block, "by_file": False}
@@ -66,8 +67,9 @@ def fitted_network(worker: Worker, weights: dict[str, np.ndarray], *, width: int
     try:
         worker.call("net_create", **size)
         own = worker.call("net_weights")
-        for train_mode in (False, True):
-            worker.call("net_forward", states=states, train_mode=train_mode)
+        heads = [worker.call("net_forward", states=states, train_mode=train_mode) for train_mode in (False, True)]
+        if value_comes_first(heads[0], width * height) and not _evaluates(worker, states, width * height):
+            raise StudentFault(VALUE_FIRST)
     except StudentFault as fault:
         size["stand_in"] = True
         try:
@@ -77,6 +79,20 @@ def fitted_network(worker: Worker, weights: dict[str, np.ndarray], *, width: int
         return FittedNetwork(size, worker.call("net_weights"), False)
     right = have_same_layers(own, weights)
     return FittedNetwork(size, weights if right else own, right)
+
+
+def value_comes_first(heads: Heads, points: int) -> bool:
+    """Return whether the outputs are values, [N, 1] or [N], and log probabilities [N, points], in this order."""
+    return heads[0].shape[1:] in ((), (1,)) and heads[1].shape[1:] == (points,)
+
+
+def _evaluates(worker: Worker, states: np.ndarray, points: int) -> bool:
+    """Return whether policy_value gives probabilities and values, as it does if it knows the order of the outputs."""
+    try:
+        probs, value = worker.call("net_policy_value", states=states)
+    except StudentFault:
+        return False
+    return (probs.size, value.size) == (len(states) * points, len(states))
 
 
 def heads_of(worker: Worker, states: np.ndarray) -> Heads:
