@@ -52,12 +52,14 @@ def net_create(
     weights: dict[str, np.ndarray] | None = None,
     by_file: bool = True,
     stand_in: bool = False,
+    own_policy_value: bool = True,
 ) -> None:
     """Make a PolicyValueNet for later calls, with these weights or, by default, newly initialised.
 
     Args:
         by_file: write the weights to a file and pass it as init_model; otherwise load them into the model's state_dict.
         stand_in: let a small network of the grader's take the place of the student's PolicyValueNetModel.
+        own_policy_value: otherwise let the outputs of `forward` take the place of those of the student's policy_value.
     """
     torch = torch_module()
     module = load_module("AlphaZero.policy_value_net_torch")
@@ -69,6 +71,14 @@ def net_create(
         STATE["net"] = module.PolicyValueNet(width, height, block, init_model=path)
     if weights is not None and not by_file:
         STATE["net"].model.load_state_dict(as_tensors(weights))
+    if not own_policy_value:
+        STATE["net"].policy_value = policy_value_by_forward
+
+
+def policy_value_by_forward(states: Any, *_: Any, **__: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return what policy_value should, by the outputs of `forward`."""
+    log_probs, value = net_forward(np.asarray(states))
+    return np.exp(log_probs), value
 
 
 def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -127,17 +137,31 @@ def net_policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def net_policy_value_fn(position: dict[str, Any]) -> tuple[list[tuple[int, float]], float]:
     """Return what policy_value_fn gives: the legal moves with priors, and the value."""
-    return plain_pairs(STATE["net"].policy_value_fn(board_at(position), *HANDLES))
+    return evaluation_by("policy_value_fn", position)
 
 
 def net_random_symmetries(position: dict[str, Any], draws: int) -> list[tuple[list[tuple[int, float]], float]]:
     """Return the same from policy_value_fn_random, called `draws` times; each call draws a random symmetry."""
-    return [plain_pairs(STATE["net"].policy_value_fn_random(board_at(position), *HANDLES)) for _ in range(draws)]
+    return [evaluation_by("policy_value_fn_random", position) for _ in range(draws)]
 
 
-def plain_pairs(evaluation: tuple[Any, Any]) -> tuple[list[tuple[int, float]], float]:
-    pairs, value = evaluation
-    return [(whole(move), number(prior)) for move, prior in pairs], number(value)
+def evaluation_by(function: str, position: dict[str, Any]) -> tuple[list[tuple[int, float]], float]:
+    """Return what one of the two functions gives for a position.
+
+    Raises:
+        TypeError: the function fails, and policy_value, which it calls, returns something other than numpy arrays.
+    """
+    board = board_at(position)
+    try:
+        pairs, value = getattr(STATE["net"], function)(board, *HANDLES)
+        return [(whole(move), number(prior)) for move, prior in pairs], number(value)
+    except Exception as error:
+        for part in both(STATE["net"].policy_value(board.current_state()[None], *HANDLES), "policy_value"):
+            if not isinstance(part, np.ndarray):
+                raise TypeError(
+                    f"policy_value must return two numpy arrays, on which {function} works; it returned {in_words(part)}"
+                ) from error
+        raise
 
 
 def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float, steps: int) -> list[list[float]]:

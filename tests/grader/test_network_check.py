@@ -5,9 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from grader.confinement import network_calls
+from grader.confinement.loading import STATE
+from grader.confinement.network_calls import evaluation_by, policy_value_by_forward
 from grader.errors import StudentFault
 from grader.judge.checks.test_network import LEAST_LOG, _both_heads, _expect_close, _expect_same_outputs, _train_mode
-from grader.judge.support.board_position import BoardPosition
+from grader.judge.support.board_position import EMPTY_3X3, BoardPosition
+from grader.judge.support.network_cases import FittedNetwork
 
 LOG_PROBS = np.log(np.array([[0.9, 0.1 - 2e-4, 2e-4, 1e-9, 1e-30], [0.5, 0.25, 0.15, 0.1, 1e-12]]))
 
@@ -84,3 +88,66 @@ def test_heads_in_the_wrong_order_are_a_matter_for_the_check_of_outputs_alone():
     worker = SimpleNamespace(call=lambda operation, states: (value, policy))
     with pytest.raises(StudentFault, match="forward returns the value first"):
         _expect_same_outputs(worker, case, {"log_probs": policy, "value": value})
+
+
+SIZE = {"width": 3, "height": 3, "block": 1}
+
+
+@pytest.mark.parametrize("reply", ["It fails.", (np.zeros((2, 1)), np.zeros((2, 9)))])
+def test_another_policy_value_takes_the_place_of_one_that_fails(reply):
+    made = []
+
+    def call(operation, **arguments):
+        if operation == "net_create":
+            made.append(arguments)
+        elif isinstance(reply, str):
+            raise StudentFault(reply)
+        return reply
+
+    network = FittedNetwork(SIZE, {}, True).evaluating(SimpleNamespace(call=call))
+    assert made[-1]["own_policy_value"] is False and "policy_value of the grader's" in network.remark
+
+
+def test_a_policy_value_that_works_stays_and_one_that_is_not_written_is_told():
+    def call(operation, **_):
+        return np.zeros((2, 9)), np.zeros(2)
+
+    assert FittedNetwork(SIZE, {}, True).evaluating(SimpleNamespace(call=call)).remark == ""
+
+    def unwritten(operation, **_):
+        if operation == "net_policy_value":
+            raise StudentFault("Not written yet: policy_value (handout section 5.2).")
+
+    with pytest.raises(StudentFault, match="Not written yet"):
+        FittedNetwork(SIZE, {}, True).evaluating(SimpleNamespace(call=unwritten))
+
+
+class Network:
+    """A network with the functions that are handed out, more or less."""
+
+    def __init__(self, of_array):
+        self.of_array = of_array
+
+    def policy_value(self, states, *_):
+        return self.of_array(np.full((len(states), 9), 1 / 9)), self.of_array(np.zeros((len(states), 1)))
+
+    def policy_value_fn(self, board, *handles):
+        probs, value = self.policy_value(board.current_state()[None], *handles)
+        return zip(board.availables, probs[0][board.availables], strict=True), value
+
+
+def test_a_policy_value_without_arrays_is_named(monkeypatch):
+    monkeypatch.setitem(STATE, "net", Network(lambda array: array))
+    assert len(evaluation_by("policy_value_fn", EMPTY_3X3.to_json())[0]) == 9
+    monkeypatch.setitem(STATE, "net", Network(np.ndarray.tolist))
+    with pytest.raises(TypeError, match=r"policy_value must return two numpy arrays.*a value of type list"):
+        evaluation_by("policy_value_fn", EMPTY_3X3.to_json())
+    monkeypatch.setitem(STATE, "net", Network(lambda array: array[:, :1]))
+    with pytest.raises(IndexError):
+        evaluation_by("policy_value_fn", EMPTY_3X3.to_json())
+
+
+def test_the_outputs_of_forward_can_take_the_place_of_policy_value(monkeypatch):
+    monkeypatch.setattr(network_calls, "net_forward", lambda states: (np.log(np.full((len(states), 9), 1 / 9)), states[:, 0]))
+    probs, _ = policy_value_by_forward(np.zeros((2, 1)), 2, 3)
+    assert np.allclose(probs, 1 / 9)

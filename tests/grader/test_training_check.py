@@ -65,7 +65,7 @@ def train(monkeypatch):
 
     def run(losing, statuses=(), doubt="", **worker_options):
         worker, looks = Worker(**worker_options), iter(losing)
-        verdicts = {f"mcts_alphazero.{name}": SimpleNamespace(status=status) for name, status in statuses}
+        verdicts = {name: SimpleNamespace(status=status) for name, status in statuses}
         told = SimpleNamespace(
             profile=SimpleNamespace(training=PROFILE),
             verdicts=verdicts,
@@ -114,16 +114,25 @@ def test_what_was_trained_before_a_fault_counts_and_the_fault_is_told(train):
     assert best.losing == {} and best.fault == "ValueError: too many games."
 
 
-@pytest.mark.parametrize(("status", "again"), [(FAILED, True), (PARTIAL, True), (PASSED, False)])
-def test_a_search_that_lost_points_in_its_checks_is_replaced_where_the_network_does_not_learn(train, status, again):
+@pytest.mark.parametrize(
+    ("check", "status", "again"),
+    [
+        ("mcts_alphazero.noise", FAILED, True),
+        ("mcts_alphazero.noise", PARTIAL, True),
+        ("mcts_alphazero.noise", PASSED, False),
+        ("network.legal_moves", FAILED, True),
+        ("network.outputs", FAILED, False),
+    ],
+)
+def test_a_search_is_replaced_where_the_network_does_not_learn_if_it_or_its_evaluator_lost_points(train, check, status, again):
     # A run of 30 games is tested three times. A search that lost points gets one run of its own, another one both.
-    best, worker = train([9] * (3 if again else 6) + [1, 0], statuses=[("noise", status), ("tree", PASSED)])
+    best, worker = train([9] * (3 if again else 6) + [1, 0], statuses=[(check, status), ("mcts_alphazero.tree", PASSED)])
     assert worker.starts == 2 and best.trusted_search == again and best.worst == (0 if again else 9)
     assert best.weights["searches"] == ["the grader's" if again else "the own"]
 
 
 def test_a_network_that_learns_needs_no_other_search(train):
-    best, worker = train([0], statuses=[("noise", FAILED)])
+    best, worker = train([0], statuses=[("mcts_alphazero.noise", FAILED)])
     assert not best.trusted_search and worker.starts == 1
 
 

@@ -290,9 +290,8 @@ def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle
         "Each legal move once, with the probability that the network gives it, and the value for the side to move."
     )
     side = {"width": 5, "height": 5, "block": 1}
-    network = fitted_network(worker, random_weights(5, 5, 1, rng.randrange(2**31)), **side)
+    network = fitted_network(worker, random_weights(5, 5, 1, rng.randrange(2**31)), **side).evaluating(worker)
     ruling.message = network.remark
-    network.create(worker)
     for plies in (0, 5, 11):
         position = random_position(rng, 5, 5, 4, plies)
         # Compare with the outputs of the student's own network; network.outputs decides whether those are correct.
@@ -350,8 +349,7 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
     """Raise StudentFault unless policy_value_fn_random evaluates a turned board and turns the moves back."""
     case, _ = oracle.ask("symmetries", SymmetryCase, rng)
     side = {"width": SYMMETRY_SIDE, "height": SYMMETRY_SIDE, "block": 1}
-    network = fitted_network(worker, case.weights, **side)
-    network.create(worker)
+    network = fitted_network(worker, case.weights, **side).evaluating(worker)
     probs, values = _outputs_one_by_one(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = case.undo(probs)
     seen = worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS)

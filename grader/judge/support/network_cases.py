@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from Board.symmetries import Symmetries
 from grader.confinement.plain import have_same_layers
-from grader.confinement.worker_client import Worker
+from grader.confinement.worker_client import NOT_WRITTEN, Worker
 from grader.errors import StudentFault
 from grader.judge.support.board_position import board_at
 from grader.judge.support.drawn_positions import planes_of_positions, positions_in_games, random_position, random_states
@@ -46,13 +46,28 @@ class FittedNetwork:
     @property
     def remark(self) -> str:
         """A sentence for the student if another network stands in, or the empty string."""
-        if "stand_in" not in self.size:
-            return ""
-        return "This was tried with a small network of the grader's, since yours fails (see network.outputs)."
+        if "stand_in" in self.size:
+            return "This was tried with a small network of the grader's, since yours fails (see network.outputs)."
+        if "own_policy_value" in self.size:
+            return "This was tried with a policy_value of the grader's, since yours fails (see network.outputs)."
+        return ""
 
     def create(self, worker: Worker) -> None:
         """Make the network with its weights."""
         worker.call("net_create", **self.size, weights=self.weights)
+
+    def evaluating(self, worker: Worker) -> FittedNetwork:
+        """Make the network with its weights, and return it; if policy_value fails, one of the grader's takes its place.
+
+        Raises:
+            StudentFault: policy_value is not written yet.
+        """
+        self.create(worker)
+        if _evaluates(worker, self.size["width"], self.size["height"]):
+            return self
+        network = replace(self, size={**self.size, "own_policy_value": False})
+        network.create(worker)
+        return network
 
 
 def fitted_network(worker: Worker, weights: dict[str, np.ndarray], *, width: int, height: int, block: int) -> FittedNetwork:
@@ -63,12 +78,12 @@ def fitted_network(worker: Worker, weights: dict[str, np.ndarray], *, width: int
     """
     # By the model's state_dict, since network.load checks whether a file is loaded.
     size: dict[str, Any] = {"width": width, "height": height, "block": block, "by_file": False}
-    states = np.zeros((2, 9, height, width), np.float32)
+    states = _empty_states(width, height)
     try:
         worker.call("net_create", **size)
         own = worker.call("net_weights")
         heads = [worker.call("net_forward", states=states, train_mode=train_mode) for train_mode in (False, True)]
-        if value_comes_first(heads[0], width * height) and not _evaluates(worker, states, width * height):
+        if value_comes_first(heads[0], width * height) and not _evaluates(worker, width, height):
             raise StudentFault(VALUE_FIRST)
     except StudentFault as fault:
         size["stand_in"] = True
@@ -86,13 +101,20 @@ def value_comes_first(heads: Heads, points: int) -> bool:
     return heads[0].shape[1:] in ((), (1,)) and heads[1].shape[1:] == (points,)
 
 
-def _evaluates(worker: Worker, states: np.ndarray, points: int) -> bool:
+def _empty_states(width: int, height: int) -> np.ndarray:
+    return np.zeros((2, 9, height, width), np.float32)
+
+
+def _evaluates(worker: Worker, width: int, height: int) -> bool:
     """Return whether policy_value gives probabilities and values, as it does if it knows the order of the outputs."""
+    states = _empty_states(width, height)
     try:
         probs, value = worker.call("net_policy_value", states=states)
-    except StudentFault:
+    except StudentFault as fault:
+        if str(fault).startswith(NOT_WRITTEN):
+            raise
         return False
-    return (probs.size, value.size) == (len(states) * points, len(states))
+    return (probs.size, value.size) == (len(states) * width * height, len(states))
 
 
 def heads_of(worker: Worker, states: np.ndarray) -> Heads:

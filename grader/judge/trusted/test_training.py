@@ -12,8 +12,9 @@ initial ones, a person has to look. Steps that do not follow their targets have 
 The student's own search earns points for its own play. But if its moves differ from those of a correct search with the same
 network, it earns no more than the network does, so a tic-tac-toe solver gains nothing.
 
-A fault in the student's search costs points in the search checks. A search that has lost points there gets one seed; if the
-network does not learn, the training is repeated with the grader's search, and the network earns the points of that run.
+A fault in the student's search, or in policy_value_fn, costs points in the checks of these. If points were lost there, there
+is one seed; if the network does not learn, the training is repeated with the grader's search, which calls policy_value, and
+the network earns the points of that run.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ CLEARLY_FOLLOWING = 0.15
 ENOUGH_WATCHED, SURELY_WATCHED = 25, 100  # steps needed to trust a high correlation, and to trust a low one
 MORE_TRIES = 4  # later networks of the training run to try if only the student's own search loses with the first
 OTHER_MOVE = 0.1  # share of a root's visits; a search that differs by more does not play by its network
-SEARCH_CHECKS = "mcts_alphazero."
+PLAYING_CHECKS = ("mcts_alphazero.", "network.legal_moves")  # of all that self-play needs but policy_value
 
 
 @dataclass
@@ -109,10 +110,10 @@ def trained(run: Run, worker: Worker) -> TrainedNetwork:
 
 
 def train_best(run: Run, worker: Worker) -> TrainedNetwork:
-    """Return the best network, trained with the student's search or, if that search lost points, with the grader's search."""
+    """Return the best network, trained with the student's search or, if PLAYING_CHECKS lost points, with the grader's."""
     rng, worker.seed_rng = run.random("training"), run.random("training:dice")  # codespell:ignore dice
     seeds = run.profile.training.seeds
-    lost = [i for i, ruled in run.verdicts.items() if i.startswith(SEARCH_CHECKS) and ruled.status in (FAILED, PARTIAL)]
+    lost = [i for i, ruled in run.verdicts.items() if i.startswith(PLAYING_CHECKS) and ruled.status in (FAILED, PARTIAL)]
     best = _train(run, worker, rng, 1 if lost else seeds, trusted_search=False)
     if best.worst > 0 and lost:
         best = min(best, _train(run, worker, rng, seeds, trusted_search=True), key=lambda each: each.worst)
@@ -423,7 +424,7 @@ def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     ruling.evidence.update(seed=trained.seed, curve=trained.curve, losing=trained.losing)
     ruling.evidence.update(watched=trained.watched, following=round(trained.following, 3))
     ruling.expect(bool(trained.losing), trained.fault)
-    how = " with the grader's search in self-play, since yours lost points" if trained.trusted_search else ""
+    how = " with the grader's search in self-play, since checks of yours lost points" if trained.trusted_search else ""
     ruling.seen = (
         f"{trained.worst} losing lines after {trained.games} games{how} ({trained.seconds:.0f} s, seed {trained.seed})."
     )
