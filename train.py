@@ -250,12 +250,20 @@ class TrainPipeline(HyperParameters):
 
         Returns:
             A list of such triples; each sample is followed by its other images.
+
+        Raises:
+            ValueError: a sample holds anything but W*H probabilities.
         """
         symmetries = Symmetries(self.board_width, self.board_height)
         # Each rotation is followed by its mirror image. Only in this order do seeds repeat our recorded runs.
         which = np.arange(symmetries.count).reshape(2, -1).T.reshape(-1)
-        extended = []
+        points, extended = self.board_width * self.board_height, []
         for state, move_probs, z in play_data:
+            if np.shape(move_probs) != (points,):
+                raise ValueError(
+                    f"expected get_action to return (move, probs) in self-play, with {points} probabilities; got "
+                    f"{type(move_probs).__name__} of shape {list(np.shape(move_probs))}"
+                )
             states = symmetries.turn_states(np.stack([state] * len(which)), which)
             probs = symmetries.turn_policies(np.stack([move_probs] * len(which)), which)
             extended += [(*images, z) for images in zip(states, probs, strict=True)]

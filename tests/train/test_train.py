@@ -378,6 +378,13 @@ def sample(width, height, z):
     return state, picture[::-1].flatten(), z
 
 
+@pytest.mark.parametrize("probs", [None, {0: 1.0}, np.zeros(10), np.zeros((1, 9)), 0.5])
+def test_probabilities_of_another_form_are_named(probs):
+    with pytest.raises(ValueError, match=r"get_action .* with 9 probabilities; got \w+ of shape \[") as raised:
+        equi_data(3, 3, [(sample(3, 3, 1.0)[0], probs, 1.0)])
+    assert type(probs).__name__ in str(raised.value)
+
+
 def pictures_of(extended, width, height):
     """Check that states and probabilities show the same pictures, and return the distinct ones."""
     pictures = set()
