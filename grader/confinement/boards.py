@@ -262,7 +262,9 @@ def copies(
 ) -> dict[str, dict[str, np.ndarray]]:
     """Play on with a copy, and with the original of another copy; then move with the two that were left behind.
 
-    A board and its copy are the only ones at their time, so that what all boards share shows like what these two share.
+    A board and its copy are the only ones at their time, so that what all boards share shows like what these two share. Each
+    board shows what is watched before its first move, too: if what it shows depends on what it has shown before, as planes do
+    in an array that is not cleared, that depends on it alike on every board.
 
     Args:
         steps: the moves of the first two.
@@ -286,11 +288,15 @@ def copies(
             _try_move(board, move)
         found[name] = watched(board, watch)
 
-    show("alone", original(), *others)
+    def show_moved(name: str, board: Any) -> None:
+        watched(board, watch)
+        show(name, board, *others)
+
+    show_moved("alone", original())
     board = original()
     board_at({**position, "moves": []}, load=load)
-    show("beside a new board", board, *others)
-    show("fresh copy moved", copied(original()), *others)
+    show_moved("beside a new board", board)
+    show_moved("fresh copy moved", copied(original()))
     board = original()
     copy = copied(board)
     show("original", board)
@@ -301,6 +307,7 @@ def copies(
     show("original moved", board, *others)
     board = original()
     copy = copied(board)
+    watched(board, watch)
     for count, step in enumerate(steps, 1):
         show(f"original after {count}", board, step)
     show("copy later", copy)
@@ -338,8 +345,11 @@ def refusals(
         except Exception as error:
             raised = "ValueError" if isinstance(error, ValueError) else type(error).__name__
         after = watched(board, watch)
-        # The second board is made last, since a new board may reset what all boards share.
-        later = [_later(board, then, watch), _later(board_at(position, load=load), then, watch)] if raised else []
+        later = [_later(board, then, watch)] if raised else []
+        if raised:  # the second board is made last, since a new board may reset what all boards share
+            board = board_at(position, load=load)
+            watched(board, watch)  # see `copies`
+            later.append(_later(board, then, watch))
         found.append({"raised": raised, "before": before, "after": after, "later": later})
     return found
 

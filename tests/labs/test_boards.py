@@ -10,6 +10,7 @@ from grader.confinement.boards import copies, follow, refusals, watched
 from grader.confinement.worker import act
 from grader.errors import StudentFault
 from labs.support.boards import LabPosition, Tally, expect_refusal, listed_in, stones_in, walked, walks
+from labs.support.copies import PAIRS
 from labs.support.searches import _expect_probabilities
 
 POSITION = {"board": "made.Line", "arguments": {}, "moves": []}
@@ -80,6 +81,31 @@ def test_a_board_may_fill_the_same_array_at_every_call(dtype):
 
     (reply,) = follow(loading(Buffered), POSITION, [[1, 0]], ["current_state"])
     assert [values["current_state"].tolist() for values in reply["seen"]] == [[0, 0, 0], [0, 1, 0], [1, 1, 0]]
+
+
+class Smeared(Line):
+    """What it shows depends on what it has shown before: it fills an array that it never clears."""
+
+    def __init__(self):
+        super().__init__()
+        self.buffer = np.zeros(3)
+
+    def current_state(self):
+        self.buffer[[point for point in range(3) if point not in self.availables][-1:]] = 1
+        return self.buffer
+
+    def copy(self):
+        twin = type(self)()
+        twin.availables = list(self.availables)
+        return twin
+
+
+def test_what_depends_on_what_was_shown_before_is_no_fault_of_the_copy_or_the_refusal():
+    shown = copies(loading(Smeared), {**POSITION, "moves": [0]}, steps=[1], others=[2], watch=["current_state"])
+    for pair in (*PAIRS, ("original", "copy"), ("original after 1", "copy after 1"), ("alone", "fresh copy moved")):
+        assert np.array_equal(*(shown[name]["current_state"] for name in pair[:2])), pair
+    (reply,) = refusals(loading(Smeared), {**POSITION, "moves": [0]}, [7], [1], ["current_state"])
+    expect_refusal(reply, "There")
 
 
 def test_what_another_check_judges_may_be_missing():

@@ -219,6 +219,32 @@ def test_a_value_that_raises_costs_its_own_check_alone(what, tmp_path):
     assert set(failed) == {f"rules.{what}"}, failed
 
 
+# Name -> lab, what is replaced in its board, and the one check that loses points.
+SLIPS = {
+    "the array of the planes is never cleared": (
+        "nogo",
+        [
+            (
+                "dtype=np.float32)\n",
+                "dtype=np.float32)\n        planes = self._all = vars(self).get('_all', planes)\n",
+            )
+        ],
+        "rules.planes",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SLIPS)
+def test_a_slip_costs_its_own_check_alone(what, tmp_path):
+    lab, edits, check = SLIPS[what]
+    board = {"nogo": NOGO, "go": GO}[lab]
+    for old, new in edits:
+        assert board.count(old) == 1
+        board = board.replace(old, new)
+    failed = graded(tmp_path, lab=lab, board=board)
+    assert set(failed) == {check}, failed
+
+
 OWN_STONES = (
     ("if point not in self.states and", "if point not in self._chains and"),
     ("for point, player in self.states.items():", "for point, player in [(p, c.player) for p, c in self._chains.items()]:"),
