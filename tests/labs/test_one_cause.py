@@ -231,6 +231,11 @@ SLIPS = {
         ],
         "rules.planes",
     ),
+    "the other player begins": (
+        "nogo",
+        [("self.players[start_player]\n", "self.players[1 - start_player]\n")],
+        "rules.end",
+    ),
 }
 
 
