@@ -236,6 +236,17 @@ SLIPS = {
         [("self.players[start_player]\n", "self.players[1 - start_player]\n")],
         "rules.end",
     ),
+    "the end is right and the list is old": (
+        "nogo",
+        [
+            (
+                "3 - player\n        self.availables = self._legal_moves()\n",
+                "3 - player\n        self.availables.remove(move)\n",
+            ),
+            ("        if self.availables:\n", "        if self._legal_moves():\n"),
+        ],
+        "rules.legal",
+    ),
 }
 
 

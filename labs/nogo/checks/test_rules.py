@@ -21,6 +21,7 @@ from labs.support.boards import (
     LabPosition,
     Tally,
     Values,
+    Walk,
     expect_last_move,
     expect_new_game,
     expect_refusal,
@@ -96,42 +97,48 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
 
     At last, play some of the games again on the board on which they have ended: `init_board` begins a new game there.
 
-    Accepts: where the board lists other moves than the legal ones, an end that follows from its own list, since
-    rules.legal judges the list. For such a board the game goes on with the moves that it lists.
+    Accepts: where the board lists other moves than the legal ones, an end by the rules, and one that follows from its own list,
+    since rules.legal judges the list. A game that is not over by such a list goes on with the moves that it holds.
     """
     ruling.expected = "The game is over when the side to move has no legal move, and that player has lost."
-    watch, ended = ("game_end", "has_a_winner", "get_current_player"), list[LabPosition]()
+    told, ended = ("game_end", "has_a_winner"), list[LabPosition]()
+    watch = (*told, "get_current_player")
     tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
     for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         position, shown = walk.position, list(walk.seen)
-        if shown[-1]["availables"].size:
+        if shown[-1]["availables"].size and not all(_is_over_by_rules(case, walk, name) for name in told):
             start, most = position.to_json(), int(case["size"].prod())
             further = worker.call(
                 "play_on", position=start, plies=most, seed=rng.randrange(2**31), watch=["availables", *watch]
             )
             position, shown = replace(position, moves=(*position.moves, *further["moves"])), [*shown, *further["seen"]]
+            if shown[-1]["availables"].size:
+                tally.cut(f"{position.after(len(shown) - 1)}, it still lists moves.")
         for ply, values in enumerate(shown):
             place, player = position.after(ply), 1 + (position.start_player + ply) % 2
             got_player = int(shaped(values, "get_current_player", ()))
             ruling.expect(got_player == player, f"{place}, player {player} is to move; got {got_player}.")
-            told = [(name, shaped(values, name, (2,))) for name in watch[:2]]
-            if ply <= walk.plies and sorted(set(walk.listed(ply))) == legal_at(case, ply):
-                over, winner = (int(value) for value in case["ends"][ply])
-                for name, got in told:
-                    _expect_end(place, name, got, (over, winner))
-            else:
-                for name, got in told:
+            right = case["ends"][ply] if ply <= walk.plies else None
+            for name in told:
+                got = shaped(values, name, (2,))
+                if right is not None and sorted(set(walk.listed(ply))) == legal_at(case, ply):
+                    _expect_end(place, name, got, right)
+                elif right is None or not np.array_equal(got, right):
                     _expect_consistent_end(place, name, got, listed_in(values), 3 - player)
-            tally.found["ends"] += not values["availables"].size
-        if shown[-1]["availables"].size:
-            tally.cut(f"{position.after(len(shown) - 1)}, it still lists moves.")
+            tally.found["ends"] += bool(values["game_end"][0])
         ended.append(walk.position)
     for position in ended[:AGAIN]:
         expect_new_game(worker, position, ("availables", *watch, "current_state?", "states?", "last_move?"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
-def _expect_end(place: str, name: str, got: np.ndarray, right: tuple[int, int]) -> None:
+def _is_over_by_rules(case: Case, walk: Walk, name: str) -> bool:
+    """Return whether the game is over by the rules where a line ends, and the board says so."""
+    end = case["ends"][walk.plies]
+    return bool(end[0]) and np.array_equal(walk.seen[-1][name], end)
+
+
+def _expect_end(place: str, name: str, got: np.ndarray, right: np.ndarray) -> None:
     over, winner = int(got[0]), int(got[1])
     if over and not right[0]:
         raise StudentFault(f"{place}, the game goes on, since a legal move is left; {name} says that it is over.")
