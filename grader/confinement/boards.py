@@ -11,7 +11,7 @@ There, a move may also be a list `[method, argument, ...]`: the game goes on wit
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Any, Self
 
@@ -148,7 +148,7 @@ def watched(board: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
             text is then an error, and so is a list of other numbers than integers.
 
     Raises:
-        ValueError: a value is not a number, a sequence or an array of numbers, or a dict from numbers to numbers.
+        ValueError: a value is not a number, a collection or an array of numbers, or a dict from numbers to numbers.
     """
     found = {}
     for name in names:
@@ -168,7 +168,7 @@ def _expect_plain(value: Any, name: str) -> None:
     """Raise ValueError if an attribute is a method, or holds text or, in a list, anything but integers."""
     if callable(value):
         raise ValueError(f"{name} must be an attribute; it is a method")
-    entries, kinds = ([*value, *value.values()], "biuf") if isinstance(value, dict) else (value, "biu")
+    entries, kinds = ([*value, *value.values()], "biuf") if isinstance(value, Mapping) else (value, "biu")
     for entry in entries:
         if np.asarray(entry).dtype.kind not in kinds:
             raise ValueError(f"{name} must hold integers; it holds {str([entry])[1:-1][:50]}")
@@ -178,20 +178,21 @@ def _numbers(board: Any, name: str) -> np.ndarray:
     value = getattr(board, name)
     value = value() if callable(value) else value
     try:
-        items = sorted((key, entry) for key, entry in value.items() if entry != 0) if isinstance(value, dict) else value
+        items = sorted((key, entry) for key, entry in value.items() if entry != 0) if isinstance(value, Mapping) else value
         return np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype=float)
     except (TypeError, ValueError) as error:
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             held = str(dict([next(iter(value.items()))]))[:100]
             raise ValueError(f"{name} must be a dict from numbers to numbers; it holds {held}") from error
         raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error
 
 
 def _listed(value: Any) -> Any:
-    """Return nested sequences as lists of numbers; an array with one entry is a number, and a larger one a sequence."""
-    if isinstance(value, np.ndarray) and value.size != 1:
-        return value.tolist()
-    return [_listed(item) for item in value] if isinstance(value, (list, tuple, set, range)) else number(value)
+    """Return nested collections as lists of numbers and arrays; an array or a tensor with one entry is a number."""
+    if hasattr(value, "__array__"):
+        array = np.asarray(value)
+        return array if array.size != 1 else number(array)
+    return [_listed(item) for item in value] if isinstance(value, Collection) and not isinstance(value, str) else number(value)
 
 
 def follow(

@@ -138,7 +138,9 @@ def _call_of(step: Step) -> str:
 
 def listed_in(values: Values) -> list[int]:
     """Return what a board lists as legal; raise StudentFault unless these are integers."""
-    moves = values["availables"].reshape(-1)
+    shape, moves = values["availables"].shape, values["availables"].reshape(-1)
+    if moves.size and moves.size != max(shape, default=1):  # a dict gives pairs
+        raise StudentFault(f"availables must be a list of integers; it gives numbers of shape {shape}.")
     if not np.isfinite(moves).all():
         raise StudentFault("availables holds something that is not a finite number.")
     if (wrong := moves[moves != np.round(moves)]).size:

@@ -1,6 +1,7 @@
 """What a worker shows of a board that a submission brings, and what the checks of the labs NoGo and Go make of it."""
 
-from types import SimpleNamespace
+from collections import deque
+from types import MappingProxyType, SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -265,6 +266,21 @@ def test_planes_may_be_a_list_of_arrays():
         SimpleNamespace(current_state=lambda: planes, availables=[np.array([5]), np.int64(7)]), ["current_state", "availables"]
     )
     assert np.array_equal(values["current_state"], planes) and values["availables"].tolist() == [5, 7]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [[1, 4, 6], (1, 4, 6), {1, 4, 6}, frozenset([1, 4, 6]), deque([1, 4, 6]), {1: 0, 4: 0, 6: 0}.keys(), np.array([1, 4, 6])],
+    ids=lambda listed: type(listed).__name__,
+)
+def test_moves_may_be_listed_in_any_collection_and_stones_in_any_mapping(listed):
+    values = watched(SimpleNamespace(availables=listed, states=MappingProxyType({2: 1})), ["availables!", "states!"])
+    assert listed_in(values) == [1, 4, 6] and stones_in(values) == {2: 1}
+
+
+def test_a_dict_of_moves_is_not_taken_for_a_list():
+    with pytest.raises(StudentFault, match=r"availables must be a list of integers; it gives numbers of shape \(3, 2\)"):
+        listed_in(watched(SimpleNamespace(availables=dict.fromkeys([1, 4, 6], 1)), ["availables!"]))
 
 
 @pytest.mark.parametrize(
