@@ -219,7 +219,7 @@ def test_a_value_that_raises_costs_its_own_check_alone(what, tmp_path):
     assert set(failed) == {f"rules.{what}"}, failed
 
 
-# Name -> lab, what is replaced in its board, and the one check that loses points.
+# Name -> lab, what is replaced in its board, the one check that loses points, and what it says.
 SLIPS = {
     "the array of the planes is never cleared": (
         "nogo",
@@ -230,11 +230,25 @@ SLIPS = {
             )
         ],
         "rules.planes",
+        "is wrong: it sums to",
     ),
     "the other player begins": (
         "nogo",
         [("self.players[start_player]\n", "self.players[1 - start_player]\n")],
         "rules.end",
+        "is to move; got",
+    ),
+    "a copy forgets the last move": (
+        "nogo",
+        [("        return twin\n", "        twin.last_move = -1\n        return twin\n")],
+        "rules.copy",
+        "the copy differs from its original in last_move",
+    ),
+    "a new game keeps the last move": (
+        "nogo",
+        [("        self.last_move = -1\n", "        self.last_move = getattr(self, 'last_move', -1)\n")],
+        "rules.end",
+        "last_move differs from that of a new board if init_board(",
     ),
     "the end is right and the list is old": (
         "nogo",
@@ -246,19 +260,20 @@ SLIPS = {
             ("        if self.availables:\n", "        if self._legal_moves():\n"),
         ],
         "rules.legal",
+        "Your board lists it.",
     ),
 }
 
 
 @pytest.mark.parametrize("what", SLIPS)
 def test_a_slip_costs_its_own_check_alone(what, tmp_path):
-    lab, edits, check = SLIPS[what]
+    lab, edits, check, says = SLIPS[what]
     board = {"nogo": NOGO, "go": GO}[lab]
     for old, new in edits:
         assert board.count(old) == 1
         board = board.replace(old, new)
     failed = graded(tmp_path, lab=lab, board=board)
-    assert set(failed) == {check}, failed
+    assert set(failed) == {check} and says in failed[check], failed
 
 
 OWN_STONES = (

@@ -183,7 +183,7 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     Accepts: a board without `for_search`, whose simulations the next checks judge. Also see `test_captures`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
-    watch = ["availables", "game_end?", "get_current_player", "score?", "states?", "captures?", "last_move?"]
+    watch = ["availables", "game_end?", "get_current_player?", "score?", "states?", "captures?", "last_move?"]
     families = cycle(COPIED if _can_simulate(worker, cases.draw("deep", rng)) else REAL_GAMES)
     lines = followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), COPIES, Tally({LATE: LATE_MOVES}))
     judge_copies(worker, ruling, rng, _copied(lines), watch)
@@ -224,7 +224,7 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     Accepts: illegal points that the board itself lists, which rules.legal judges. Also see `test_captures`.
     """
     ruling.expected = "do_move raises ValueError for an illegal action and leaves the board as it was."
-    watch = ["availables", "get_current_player", "states?", "captures?", "last_move?", "game_end?", "score?"]
+    watch = ["availables", "get_current_player?", "states?", "captures?", "last_move?", "game_end?", "score?"]
     tally = Tally({LATE: LATE_MOVES, UNLISTED: TAKEN_TRIED})
     kinds, families = cycle(REFUSING), cycle(REFUSING)
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families)[1], rng), REFUSED, tally, "states?"):

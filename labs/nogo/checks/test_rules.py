@@ -43,6 +43,8 @@ REASONS = {
     CAPTURE: "there it would take the last liberty of an opposing chain (a capture)",
 }
 CHECK_LIBERTIES = "Check the liberties of the chains beside it."
+# The planes come last, since a difference shows in them, whatever its cause.
+SHOWN = ("states?", "last_move?", "current_state?")
 PLANES = ("the stones of the side to move", "the stones of the opponent", "the last move", "whether the first player moves")
 
 
@@ -128,7 +130,7 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             tally.found["ends"] += bool(values["game_end"][0])
         ended.append(walk.position)
     for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", *watch, "current_state?", "states?", "last_move?"))
+        expect_new_game(worker, position, ("availables", *watch, *SHOWN))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
@@ -216,7 +218,7 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     Accepts: see `test_planes`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
-    watch = ["availables", "game_end?", "get_current_player", "current_state?", "states?"]
+    watch = ["availables", "game_end?", "get_current_player?", *SHOWN]
     lines = followed_games(worker, ruling, lambda: draw_game(cases, rng), COPIES, Tally({LATE: LATE_MOVES}))
     judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL, range(walk.plies)) for case, walk in lines), watch)
 
@@ -230,7 +232,7 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     Accepts: illegal moves that the board itself lists, which rules.legal judges. Also see `test_planes`.
     """
     ruling.expected = "do_move raises ValueError for an illegal move and leaves the board as it was."
-    watch = ["availables", "get_current_player", "states?", "last_move?", "current_state?"]
+    watch = ["availables", "get_current_player?", *SHOWN]
     tally = Tally({LATE: LATE_MOVES, UNLISTED: TAKEN_TRIED})
     for case, walk in followed_games(worker, ruling, lambda: cases.draw("game", rng), REFUSED, tally):
         plies = rng.randrange(walk.plies // 2, walk.plies + 1)
