@@ -262,6 +262,12 @@ SLIPS = {
         "rules.legal",
         "Your board lists it.",
     ),
+    "the pass is listed first": (
+        "go",
+        [("        return [*legal, self.pass_action()]\n", "        return [self.pass_action(), *legal]\n")],
+        "rules.legal",
+        "not in ascending order",
+    ),
 }
 
 

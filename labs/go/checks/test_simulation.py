@@ -117,7 +117,7 @@ def _expect_ply(worker: Worker, case: Case, walk: Walk, ply: Ply, tally: Tally) 
     except StudentFault as fault:
         raise StudentFault(f"{fault} {_reason(case, ply)}") from fault
     if (at_limit or TAKEN_BACK in tally.least) and not (says_over(ply) and _lists_actions_after_the_end(worker, case)):
-        expect_legal(walk.position, ply, case)
+        expect_legal(walk.position, ply, case, in_order=False)  # rules.legal judges the order
     if at_limit:
         tally.found[AT_THE_LIMIT] += 1
     elif paired:
@@ -197,7 +197,7 @@ def _shows_the_same(worker: Worker, case: Case, ply: Ply, line: Sequence[Step]) 
 def _has_other_rules(case: Case, walk: Walk, ply: Ply) -> bool:
     """Return whether the board's legal actions or score are wrong before two passes, so that other points are worth playing."""
     before = (ply.number - 2, ply.number - 1)
-    lists = any(walk.listed(number) != np.flatnonzero(case["why"][number] == LEGAL).tolist() for number in before)
+    lists = any(set(walk.listed(number)) != set(np.flatnonzero(case["why"][number] == LEGAL).tolist()) for number in before)
     return lists or not np.array_equal(walk.seen[ply.number]["score"], case["scores"][ply.number])
 
 
