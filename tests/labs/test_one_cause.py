@@ -262,6 +262,12 @@ SLIPS = {
         "rules.legal",
         "Your board lists it.",
     ),
+    "three passes end a real game": (
+        "go",
+        [("        if self._passes == 2:\n", "        if self._passes == (3 if self._depth_limit is None else 2):\n")],
+        "rules.end",
+        "the game is over; game_end says that it goes on",
+    ),
     "the pass is listed first": (
         "go",
         [("        return [*legal, self.pass_action()]\n", "        return [self.pass_action(), *legal]\n")],

@@ -68,25 +68,25 @@ ILLEGAL = {SUICIDE: ("suicides", 10), KO: ("kos", 2), SUPERKO: ("repetitions", 1
 def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """Compare `availables` with the legal actions at every ply.
 
-    Accepts: an empty list after a pass, if the board says that the game is over there, which rules.end judges; and a wrong list
-    after wrong captures, which rules.captures judges. The rest of such a game is not judged.
+    Accepts: a list that is empty after a pass where the game goes on, or is not where it is over, if the board says the same of
+    the game, which rules.end judges; and a wrong list after wrong captures, which rules.captures judges. The rest of such a
+    game is not judged.
     """
     ruling.expected = "availables lists exactly the legal points and the pass, at every ply of random games."
     tally, families = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())}), cycle(LISTED)
     watch = ("availables!", "game_end?", "states?")
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), GAMES, tally, *watch):
         for ply in plies(walk):
-            over = says_over(ply)
-            ended_by_pass = over and ply.number > 0 and is_pass(case, line_of(case)[ply.number - 1])
-            if ended_by_pass and not walk.listed(ply.number) and not case["ends"][ply.number][0]:
-                tally.cut(f"{ply.place}, game_end says that the game is over.")
-                break
             try:
                 expect_legal(walk.position, ply, case)
             except StudentFault:
-                if not has_wrong_stones(case, ply):
+                passed = ply.number > 0 and is_pass(case, line_of(case)[ply.number - 1])
+                if passed and says_over(ply) != case["ends"][ply.number][0] and says_over(ply) != bool(walk.listed(ply.number)):
+                    tally.cut(f"{ply.place}, game_end says that the game {'is over' if says_over(ply) else 'goes on'}.")
+                elif has_wrong_stones(case, ply):
+                    tally.cut(f"{ply.place}, states is wrong.")
+                else:
                     raise
-                tally.cut(f"{ply.place}, states is wrong.")
                 break
             why = case["why"][ply.number]
             if not has_wrong_stones(case, ply):
