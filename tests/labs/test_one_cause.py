@@ -268,6 +268,17 @@ SLIPS = {
         "rules.end",
         "the game is over; game_end says that it goes on",
     ),
+    "a copy takes player 1 for the side to move": (
+        "go",
+        [
+            (
+                "set(self._earlier)\n        return twin\n",
+                "set(self._earlier)\n        twin.current_player = 1\n        return twin\n",
+            )
+        ],
+        "rules.copy",
+        "the copy differs from its original in get_current_player",
+    ),
     "the pass is listed first": (
         "go",
         [("        return [*legal, self.pass_action()]\n", "        return [self.pass_action(), *legal]\n")],

@@ -178,9 +178,22 @@ def _is_so_in_a_real_game(worker: Worker, case: Case, ply: Ply) -> bool:
         if number > int(case["begin"]) and _ends_in_two_passes(case, line) and not case["ends"][number + 1][0]:
             del line[-2:]
             copied = min(copied, len(line))
-    return _shows_the_same(worker, case, ply, line) or _shows_the_same(
-        worker, case, ply, [*line[:copied], ["copy"], *line[copied:]]
+    return (
+        _shows_the_same(worker, case, ply, line)
+        or _shows_the_same(worker, case, ply, [*line[:copied], ["copy"], *line[copied:]])
+        or _is_copied_wrongly(worker, case)
     )
+
+
+def _is_copied_wrongly(worker: Worker, case: Case) -> bool:
+    """Return whether a copy shows something else than its original where the simulation begins, which rules.copy judges."""
+    start, line = replace(start_of(case), moves=()).to_json(), [*line_of(case)[: int(case["begin"])], ["copy"]]
+    try:
+        (reply,) = worker.call("follow", position=start, lines=[line], watch=list(RULES))
+    except StudentFault:
+        return False  # such as a copy that is not written yet
+    *_, original, copy = reply["seen"]
+    return not reply["fault"] and any(not np.array_equal(original[name], copy[name], equal_nan=True) for name in RULES[:3])
 
 
 def _shows_the_same(worker: Worker, case: Case, ply: Ply, line: Sequence[Step]) -> bool:
