@@ -181,10 +181,11 @@ def test_cases_hold_what_their_families_promise():
         begin = int(arising["begin"])
         has_ko = [(row == go_families.KO).any() for row in arising["why"][begin : begin + 5]]
         assert has_ko == [False, False, True, False, True], "it arises in the simulation, and the two passes are taken back"
-        for name, ends in (("ended", True), ("passed", False)):
+        for name, ends in (("ended", True), ("passed", False), ("empty", False)):
             case = go_families.FAMILIES[name](Random(number))
             begin, passes = int(case["begin"]), [case["size"].prod()] * 2
             assert case["moves"][begin - 1 : begin + 1].tolist() == passes and case["ends"][begin + 2][0] == ends
+        assert begin == 1, "nobody has placed a stone"
         for name in ("recalled", "barred"):
             case = go_families.FAMILIES[name](Random(number))
             begin, passes = int(case["begin"]), [case["size"].prod()] * 2
@@ -278,6 +279,12 @@ SLIPS = {
         ],
         "rules.copy",
         "the copy differs from its original in get_current_player",
+    ),
+    "the empty board is nobody's and yet not worth playing": (
+        "go",
+        [("(point, owner) for point in region)\n", "(point, owner or -(not self.states)) for point in region)\n")],
+        "simulation.double_pass",
+        "is worth playing there",
     ),
     "the pass is listed first": (
         "go",

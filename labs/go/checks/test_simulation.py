@@ -32,7 +32,7 @@ from labs.support.searches import Searched, expect_right_move, expect_sound_sear
 
 LINES, TREES, LAST_WORDS = 36, 5, 5
 # Families of the simulations in which two passes are judged.
-DEEP = ("deep", "last", "recalled", "ended", "deep", "ko", "barred", "passed")
+DEEP = ("deep", "last", "recalled", "ended", "deep", "ko", "barred", "passed", "empty")
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
 TAKEN_BACK, ENDED, AT_THE_LIMIT = "pairs of passes that are taken back", "pairs of passes that end the game", "depth limits"
 RULES = ("availables", "game_end", "get_current_player", "score?")

@@ -227,11 +227,11 @@ def _taken_back(
                 break
 
 
-def after_a_pass(rng: Random, *, ends: bool) -> Case:
+def after_a_pass(rng: Random, *, ends: bool, most_stones: int = 19) -> Case:
     """A simulation that begins after a pass of the real game, with a second pass, which ends it or is taken back."""
     while True:
         story = _Story(rng.choice(SMALL), rng.choice(KOMI), rng.random() < 0.5)
-        wanted = rng.randrange(20)
+        wanted = rng.randint(0, most_stones)
         while len(story.moves) < wanted and not story.position.game_end()[0]:
             story.play(_chosen(rng, story.position, 0.0))
         position = story.position
@@ -299,6 +299,7 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "barred": barred,
     "ended": partial(after_a_pass, ends=True),
     "passed": partial(after_a_pass, ends=False),
+    "empty": partial(after_a_pass, ends=False, most_stones=0),
     "last": last,
     "shallow": partial(simulation, shallow=True),
     "win": partial(_last_word, ahead=True),
