@@ -286,6 +286,12 @@ SLIPS = {
         "simulation.double_pass",
         "is worth playing there",
     ),
+    "the score is an integer": (
+        "go",
+        [("        return black - white - self.komi\n", "        return int(black - white - self.komi)\n")],
+        "rules.score",
+        "The komi need not be an integer",
+    ),
     "the pass is listed first": (
         "go",
         [("        return [*legal, self.pass_action()]\n", "        return [self.pass_action(), *legal]\n")],

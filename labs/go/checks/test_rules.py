@@ -171,6 +171,8 @@ def _explain_score(ply: Ply, got: float, right: float, komi: float) -> None:
         reason = "The komi is on the wrong side: white receives it"
     elif empty and komi and got == right + komi:
         reason = "The komi is missing"
+    elif (got - right) % 1:
+        reason = "The komi need not be an integer; subtract it as it is"
     elif got in (-right, -right - 2 * komi):  # white's score, with or without the komi
         reason = "The sign is wrong: the score is black's, and black is the player who began"
     raise StudentFault(f"{ply.place} (komi {komi:g}), the score is {right:+g}; got {got:+g}. {reason}.")
