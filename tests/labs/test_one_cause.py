@@ -292,6 +292,18 @@ SLIPS = {
         "rules.score",
         "The komi need not be an integer",
     ),
+    "a real game is over when one point is left": (
+        "go",
+        [
+            (
+                "        if self._passes == 2:\n",
+                "        left = self.width * self.height - len(self.states)\n"
+                "        if self._passes == 2 or (self._depth_limit is None and left == 1):\n",
+            )
+        ],
+        "rules.end",
+        "the game goes on; game_end says that it is over",
+    ),
     "the pass is listed first": (
         "go",
         [("        return [*legal, self.pass_action()]\n", "        return [self.pass_action(), *legal]\n")],

@@ -68,9 +68,9 @@ ILLEGAL = {SUICIDE: ("suicides", 10), KO: ("kos", 2), SUPERKO: ("repetitions", 1
 def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """Compare `availables` with the legal actions at every ply.
 
-    Accepts: a list that is empty after a pass where the game goes on, or is not where it is over, if the board says the same of
-    the game, which rules.end judges; and a wrong list after wrong captures, which rules.captures judges. The rest of such a
-    game is not judged.
+    Accepts: a list that is empty where the game goes on, or is not where it is over, if the board says the same of the game,
+    which rules.end judges; and a wrong list after wrong captures, which rules.captures judges. The rest of such a game is not
+    judged.
     """
     ruling.expected = "availables lists exactly the legal points and the pass, at every ply of random games."
     tally, families = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())}), cycle(LISTED)
@@ -80,9 +80,9 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
             try:
                 expect_legal(walk.position, ply, case)
             except StudentFault:
-                passed = ply.number > 0 and is_pass(case, line_of(case)[ply.number - 1])
-                if passed and says_over(ply) != case["ends"][ply.number][0] and says_over(ply) != bool(walk.listed(ply.number)):
-                    tally.cut(f"{ply.place}, game_end says that the game {'is over' if says_over(ply) else 'goes on'}.")
+                over = says_over(ply)
+                if over != case["ends"][ply.number][0] and over != bool(walk.listed(ply.number)):
+                    tally.cut(f"{ply.place}, game_end says that the game {'is over' if over else 'goes on'}.")
                 elif has_wrong_stones(case, ply):
                     tally.cut(f"{ply.place}, states is wrong.")
                 else:
