@@ -304,6 +304,17 @@ SLIPS = {
         "rules.end",
         "the game goes on; game_end says that it is over",
     ),
+    "a copy forgets the ko before the passes": (
+        "go",
+        [
+            (
+                "set(self._earlier)\n        return twin\n",
+                "set(self._earlier)\n        twin._ko_before_passes = -1\n        return twin\n",
+            )
+        ],
+        "rules.copy",
+        "the copy differs from its original in availables after the same",
+    ),
     "the pass is listed first": (
         "go",
         [("        return [*legal, self.pass_action()]\n", "        return [self.pass_action(), *legal]\n")],

@@ -205,15 +205,18 @@ def _copied(lines: Iterator[tuple[Case, Walk]]) -> Iterator[tuple[Walk, np.ndarr
     """Yield the lines with the plies at which a board is copied.
 
     They lie in the simulation if there is one. If superko forbids a stone, they lie one ply before; otherwise where a ko
-    forbids one or, in half of the other lines, between two passes. There a copy soon shows what it does not know.
+    forbids one or, in half of the other lines, between two passes. In the same half they lie between two passes that follow a
+    ko, if there are such. There a copy soon shows what it does not know.
     """
     for number, (case, walk) in enumerate(lines):
         among = range(begin_of(case), walk.plies) or range(walk.plies)
         steps, superko = walk.position.moves, (case["why"] == SUPERKO).any(axis=1)
         repetitions = [ply for ply in among if superko[ply + 1]]
         kos = [ply for ply in among if KO in case["why"][ply]]
-        pairs = [ply for ply in among if ply and steps[ply - 1] == steps[ply] and is_pass(case, steps[ply])]
-        yield walk, case["why"] == LEGAL, repetitions or kos or (pairs if number // len(COPIED) % 2 else []) or among
+        in_turn = number // len(COPIED) % 2
+        pairs = [ply for ply in among if in_turn and ply and steps[ply - 1] == steps[ply] and is_pass(case, steps[ply])]
+        after_kos = [ply for ply in pairs if ply - 1 in kos]
+        yield walk, case["why"] == LEGAL, after_kos or repetitions or kos or pairs or among
 
 
 @pytest.mark.points("rules.refuses")
