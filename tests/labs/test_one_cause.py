@@ -251,6 +251,15 @@ SLIPS = {
         "rules.end",
         "last_move differs from that of a new board if init_board(",
     ),
+    "states holds the opponent of each player": (
+        "nogo",
+        [
+            ("        self.states[move] = player\n", "        self.states[move] = 3 - player\n"),
+            ("for point, player in self.states.items():", "for point, player in ((p, 3 - s) for p, s in self.states.items()):"),
+        ],
+        "rules.planes",
+        "states gives a stone to the wrong player",
+    ),
     "the end is right and the list is old": (
         "nogo",
         [

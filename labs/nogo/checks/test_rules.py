@@ -206,9 +206,13 @@ def _expect_planes(place: str, got: np.ndarray, right: np.ndarray) -> None:
 def _expect_stones(place: str, values: Values, planes: np.ndarray, side: int) -> None:
     """Raise StudentFault unless `states` holds the stones of the planes, where `side` is to move."""
     own, other = planes[:2, ::-1].reshape(2, -1)
-    points = np.flatnonzero(own + other).tolist()
-    if stones_in(values) != {point: side if own[point] else 3 - side for point in points}:
-        raise StudentFault(f"{place}, states must hold the {len(points)} stones on the board, as a dict point -> player.")
+    right = {point: side if own[point] else 3 - side for point in np.flatnonzero(own + other).tolist()}
+    if (got := stones_in(values)) == right:
+        return
+    if got.keys() == right.keys():
+        raise StudentFault(f"{place}, states gives a stone to the wrong player.")
+    stones = "the stone" if len(right) == 1 else f"the {len(right)} stones"
+    raise StudentFault(f"{place}, states must hold {stones} on the board, as a dict point -> player.")
 
 
 @pytest.mark.points("rules.copy")
