@@ -184,7 +184,7 @@ def _numbers(board: Any, name: str) -> np.ndarray:
         if isinstance(value, Mapping):
             held = str(dict([next(iter(value.items()))]))[:100]
             raise ValueError(f"{name} must be a dict from numbers to numbers; it holds {held}") from error
-        raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}") from error
+        raise ValueError(f"expected numbers from {name}; got a {type(value).__name__}: {str(value)[:100]}") from error
 
 
 def _listed(value: Any) -> Any:

@@ -138,6 +138,11 @@ def test_the_check_that_judges_an_attribute_takes_no_method_and_no_text(shown, n
     assert watched(right, ["availables!", "states!"])["states"].tolist() == [[2, 1]]
 
 
+def test_what_is_no_number_is_shown():
+    with pytest.raises(ValueError, match=r"expected numbers from game_end; got a tuple: \(True, 'player 2'\)"):
+        watched(SimpleNamespace(game_end=lambda: (True, "player 2")), ["game_end"])
+
+
 def test_half_a_point_is_no_action():
     with pytest.raises(StudentFault, match=r"availables holds 2.5, which is not an integer"):
         listed_in({"availables": np.array([1.0, 2.5])})
