@@ -212,6 +212,11 @@ def selfplay_without_gate(manifest: Record) -> str:
     return markdown(["games", "samples", header, f"against pure search, {settings['mcts_playouts']} playouts"], rows, "r")
 
 
+def selfplay_before(manifest: Record) -> str:
+    """Return the same for the run whose network this run started from."""
+    return selfplay_without_gate(manifest["started_from"])
+
+
 def selfplay_5x5x4(manifest: Record) -> str:
     """Return the evaluations of a run with a gate."""
     rows = [
