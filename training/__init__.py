@@ -20,7 +20,6 @@ for the network. The rules are those of a game of `games/`, about which they kno
     export, export_run          weights with a manifest
     quantise                    the convolutions of a trained network in 8-bit integers
     metrics, old_settings       the rows of metrics.csv; settings of earlier runs that have another name now
-    interrupts                  Ctrl-C after work in progress
 
 Of the student's modules, they use only the network.
 """

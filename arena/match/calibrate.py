@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -24,6 +24,7 @@ from arena.match.referee import play_game
 from arena.match.setup import GameTask
 from arena.rules import OPEN
 from common.errors import UsageError
+from common.interrupts import each_in_threads
 
 RECORD = Path(__file__).with_name("reference_speed.json")
 SEED = 1
@@ -86,8 +87,8 @@ def measure(engine: EngineSpec, at_once: int = 1) -> Speed:
     """
     _require_cpu_clock()
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    with ThreadPoolExecutor(at_once) as pool:
-        cpu_s = mean(pool.map(lambda _: _fastest(engine, record["game"]), range(at_once)))
+    with closing(each_in_threads(lambda _: _fastest(engine, record["game"]), range(at_once), at_once, lambda: None)) as rounds:
+        cpu_s = mean(ended.result() for ended in list(rounds))
     return Speed(cpu_s, record["cpu_s"])
 
 

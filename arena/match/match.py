@@ -10,10 +10,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from queue import SimpleQueue
 from typing import Any
 
 from arena.engine.cores import available_cores, one_core
@@ -23,6 +21,7 @@ from arena.match.referee import GameRecord, play_game
 from arena.match.setup import GameTask, MatchSetup
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics, move_times, wilson_95
 from arena.statistics.stopping import InOrder, StoppingRule
+from common.interrupts import each_in_threads
 
 MOST_UNDECIDED, MOST_REPEATS = 3, 6
 # The machine was busy during a game if other programs withheld at least this share of its time and at least these seconds.
@@ -180,20 +179,11 @@ class ThreadRunner:
             except MatchStopped:
                 return None
 
-        # Ctrl-C may come at any time. In the middle of `concurrent.futures.wait`, it would leave games locked for ever.
-        ended: SimpleQueue[Future[GameRecord | None]] = SimpleQueue()
-        with ThreadPoolExecutor(self.workers) as pool:
-            try:
-                games = [pool.submit(play, task) for task in tasks]
-                for game in games:
-                    game.add_done_callback(ended.put)
-                for _ in games:
-                    record = ended.get().result()
-                    if record is not None:
-                        yield record
-            finally:
-                stopping.set()
-                pool.shutdown(cancel_futures=True)
+        with closing(each_in_threads(play, tasks, self.workers, stopping.set)) as games:
+            for game in games:
+                record = game.result()
+                if record is not None:
+                    yield record
 
 
 def play_match(

@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from queue import SimpleQueue
 from arena.engine.cores import available_cores
 from common.errors import UsageError
 from common.files import has_no_room, write_whole
+from common.interrupts import each_in_threads
 from common.locks import held_folder
 from grader.assignment import Assignment
 from grader.pipeline.class_progress import ClassListener, ClassProgress
@@ -117,21 +117,22 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         free: SimpleQueue[set[int]] = SimpleQueue()
         for cores in slots:
             free.put(cores)
-        with ThreadPoolExecutor(len(slots), initializer=lambda: os.sched_setaffinity(0, free.get())) as pool:
-            rows: list[Future[SummaryRow]] = []
-            try:
-                rows.extend(pool.submit(grading.grade, path) for path in paths)
-                for row in rows:  # Ctrl-C in the middle of `concurrent.futures.wait` would leave rows locked for ever
-                    row.exception()
-                # A fault of the grader's own with one submission is raised after the others have been graded.
-                return [row.result() for row in rows]
-            except KeyboardInterrupt:
-                announce("Stopping; every verdict so far is kept.")
-                raise
-            finally:
-                grading.stopping.set()
-                for row in rows:
-                    row.cancel()
+        calls = each_in_threads(
+            lambda path: (path, grading.grade(path)),
+            paths,
+            len(slots),
+            grading.stopping.set,
+            initializer=lambda: os.sched_setaffinity(0, free.get()),
+        )
+        try:
+            with closing(calls):
+                ended = list(calls)
+        except KeyboardInterrupt:
+            announce("Stopping; every verdict so far is kept.")
+            raise
+        # A fault of the grader's own with one submission is raised after the others have been graded.
+        rows = dict(call.result() for call in ended)
+        return [rows[path] for path in paths]
 
 
 def _require_apart(paths: Sequence[Path], names: Sequence[str], out: Path) -> None:

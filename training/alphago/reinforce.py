@@ -34,6 +34,7 @@ import torch
 from torch import nn
 
 from common.diverging import expect_finite
+from common.interrupts import Interrupts
 from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
@@ -47,7 +48,6 @@ from training.alphago.runs import (
     write_metrics,
     write_stage_result,
 )
-from training.interrupts import Interrupts
 from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
 from training.supervised.learning import SAVE_EVERY_S, load_checkpoint, model_of, save_checkpoint
 from training.supervised.settings import CallError

@@ -30,10 +30,10 @@ from arena.statistics.estimates import Z_95
 from common.diverging import are_finite, expect_finite
 from common.errors import UsageError
 from common.files import write_whole
+from common.interrupts import Interrupts
 from games.protocol import GameRules
 from training.inference.networks import TrainableNetwork, trainable_network
 from training.inference.timing import computing_clock, shortest_time
-from training.interrupts import Interrupts
 from training.old_settings import with_current_names
 from training.ratings import RatedPair, elo_ratings
 from training.samples import FinishedGame

@@ -36,6 +36,7 @@ from torch.nn import functional
 from common.diverging import expect_finite
 from common.errors import UsageError
 from common.files import replacing
+from common.interrupts import Interrupts
 from common.locks import held_folder
 from common.program_ends import Parser
 from common.program_starts import INTERRUPTED
@@ -44,7 +45,6 @@ from games.protocol import GameRules
 from training.freed_memory import keep_freed_memory
 from training.inference.networks import kind_of, read_model, structured_model
 from training.inference.timing import computing_clock, shortest_time
-from training.interrupts import Interrupts
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
 from training.supervised.dataset import GamesError, Positions, load_positions
