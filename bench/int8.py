@@ -24,10 +24,11 @@ from arena.match.records import machine
 from common.program_ends import Parser, run_program
 from games.catalog import rules_of
 from training.inference.evaluators import DTYPES, InferenceNetwork, PositionCache, StateEvaluator
+from training.inference.int8_conversion import expect_nncf, measure_differences
 from training.inference.int8_file import Int8Body
 from training.inference.networks import read_model
 from training.matches import MatchSettings, SearchAgent, describe_match, play_lockstep_match, show_progress
-from training.quantise import expect_nncf, in_int8, leaves_of_searches, measure_differences
+from training.quantise import in_int8, leaves_of_searches
 from training.search.puct import PuctSettings
 
 GAMES_FOR_LEAVES = 32

@@ -48,7 +48,9 @@ SWITCHES = {
     "resignation": "--resign-below -0.9",
     "gate": "--gate",
     "structured": "--structured-start",
+    "int8": "--backend int8",
 }
+USUAL = [name for name in SWITCHES if name != "int8"]  # which needs NNCF
 PLAIN = "plain"
 SIDE_BY_SIDE = 64
 
@@ -168,7 +170,7 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--settings", default="", metavar="OPTIONS", help="further settings of all runs, such as '--blocks 4 --playouts 48'"
     )
-    parser.add_argument("--switches", nargs="+", choices=list(SWITCHES), default=list(SWITCHES), help="default: all")
+    parser.add_argument("--switches", nargs="+", choices=list(SWITCHES), default=USUAL, help="default: all but int8")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], metavar="N", help="default 1 2 3")
     parser.add_argument("--cpu-minutes", type=float, default=60.0, metavar="X", help="CPU time of each run (default 60)")
     parser.add_argument("--games", type=int, default=200, metavar="N", help="games in each match, even (default 200)")

@@ -1,10 +1,9 @@
 """Convolutions in 8-bit integers for a trained network: python -m training.quantise FILE [options]
 
-NNCF (`python -m pip install nncf`) quantises the convolutions after training (Jacob et al. 2018, sections 2.1 and 3: affine
-quantisation with a range for each activation; here the range is the smallest and largest value in the leaves of searches in
-games of the network against itself). Leaves of other games show how far the outputs are from those in float32. If they are near
-enough, the result is written beside the weights (`training.inference.int8_file`); players then use it where it is the fastest.
-OpenVINO alone is enough to play with it.
+The ranges of the activations (`training.inference.int8_conversion`) are measured in the leaves of searches, in games of the
+network against itself. Leaves of other games show how far the outputs are from those in float32. If they are near enough, the
+result is written beside the weights (`training.inference.int8_file`); players then use it where it is the fastest. OpenVINO
+alone is enough to play with it.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ if __name__ == "__main__":
 
     leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
 
-import importlib.util
-import logging
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,62 +28,13 @@ from common.subnormals import flush_subnormals
 from games.catalog import GAMES, rules_of
 from games.protocol import GameRules
 from training.inference.evaluators import InferenceNetwork, PositionCache, StateEvaluator, fold
+from training.inference.int8_conversion import LARGEST_VALUE_OFF, LEAST_SAME_FIRST, expect_nncf, measure_differences
 from training.inference.int8_file import Int8Body, write_int8
 from training.inference.networks import read_model
 from training.inference.openvino_model import OpenVinoModel, graph_bytes
 from training.matches import MatchSettings, SearchAgent, board_size, play_lockstep_match, show_progress
 from training.samples import pack_states, unpack_states
 from training.search.puct import PuctSettings
-
-LEAST_SAME_FIRST, LARGEST_VALUE_OFF = 0.9, 0.1
-
-
-@dataclass(frozen=True)
-class Differences:
-    """How far an evaluator is from the right probabilities and values.
-
-    Attributes:
-        divergence: the mean Kullback-Leibler divergence of the policy, in nats.
-        same_first: the share of positions in which the most probable move is the same.
-        value_off: the root mean square difference of the values.
-    """
-
-    divergence: float
-    same_first: float
-    value_off: float
-
-    @property
-    def small(self) -> bool:
-        """Whether the evaluator may stand in for the right one."""
-        return self.same_first >= LEAST_SAME_FIRST and self.value_off <= LARGEST_VALUE_OFF
-
-    def __str__(self) -> str:
-        return (
-            f"the policy diverges by {self.divergence:.4f}, the first choice is the same in {100 * self.same_first:.1f} %, and "
-            f"the values are off by {self.value_off:.3f}"
-        )
-
-
-def measure_differences(evaluate: StateEvaluator, right: tuple[np.ndarray, np.ndarray], states: np.ndarray) -> Differences:
-    """Compare an evaluator with the right probabilities [N, A] and values [N] of states [N, P, H, W]."""
-    (probs, values), (right_probs, right_values) = evaluate(states), right
-    divergence = (right_probs * np.log((right_probs + 1e-9) / (probs + 1e-9))).sum(axis=1).mean()
-    return Differences(
-        round(float(divergence), 5),
-        round(float((probs.argmax(axis=1) == right_probs.argmax(axis=1)).mean()), 4),
-        round(float(np.sqrt(((values - right_values) ** 2).mean())), 4),
-    )
-
-
-def expect_nncf() -> None:
-    """Refuse to go on without OpenVINO and NNCF.
-
-    Raises:
-        UsageError: one of them is not installed.
-    """
-    if missing := [name for name in ("openvino", "nncf") if importlib.util.find_spec(name) is None]:
-        names = " and ".join(missing)
-        raise UsageError(f"expected openvino and nncf; {names} missing: python -m pip install {' '.join(missing)}")
 
 
 def leaves_of_searches(
@@ -122,28 +70,18 @@ def leaves_of_searches(
 
 
 def in_int8(model: nn.Module, states: np.ndarray, *, bias_correction: bool = False) -> tuple[bytes, bytes]:
-    """Quantise the convolutions of a network.
+    """Quantise the convolutions of a network; see `OpenVinoModel.quantise`.
 
     Args:
         model: a PolicyValueNetModel.
-        states: [N, P, H, W] float32, the positions in which the ranges of activations are measured.
-        bias_correction: whether NNCF corrects the mean error of each layer.
+        states, bias_correction: see `OpenVinoModel.quantise`.
 
     Returns:
         The graph and the constants of an Int8Body.
     """
-    import nncf
-    from nncf.quantization.range_estimator import RangeEstimatorParametersSet
-
-    nncf.set_log_level(logging.ERROR)
-    body = OpenVinoModel(fold(model), states.shape[1:]).body
-    # By default NNCF takes means of the largest values, and cuts off the activations that threats cause.
-    advanced = nncf.AdvancedQuantizationParameters(
-        disable_bias_correction=not bias_correction,
-        activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
-    )
-    single = nncf.Dataset([states[index : index + 1] for index in range(len(states))])
-    return graph_bytes(nncf.quantize(body, single, subset_size=len(states), advanced_parameters=advanced))
+    network = OpenVinoModel(fold(model), states.shape[1:])
+    network.quantise(states, bias_correction=bias_correction)
+    return graph_bytes(network.int8)
 
 
 def by_openvino(model: nn.Module, rules: GameRules, int8: Int8Body | None = None) -> InferenceNetwork:

@@ -16,7 +16,7 @@ from games.gomoku.rules import GomokuRules
 from training.inference.evaluators import InferenceNetwork
 from training.inference.networks import new_model
 from training.inference.server import ServedNetwork, serve_network
-from training.selfplay.workers import to_bytes
+from training.selfplay.worker_networks import to_bytes
 
 RULES = GomokuRules(5, 4, 3)
 WAIT_S = 60

@@ -15,6 +15,7 @@ from common.errors import UsageError
 from games.gomoku.rules import GomokuRules
 from training import quantise
 from training.inference.evaluators import InferenceNetwork, PlayerBackend, fold, network_to_play
+from training.inference.int8_conversion import Differences, measure_differences
 from training.inference.int8_file import int8_path, read_int8, write_int8
 from training.inference.networks import new_model
 from training.inference.openvino_model import OpenVinoModel, graph_bytes
@@ -219,12 +220,12 @@ def test_the_arena_knows_the_same_backends():
 def test_differences_are_those_computed_by_hand():
     right = np.array([[0.5, 0.5], [0.9, 0.1]], dtype=np.float32), np.array([0.1, -0.2], dtype=np.float32)
     given = np.array([[0.75, 0.25], [0.4, 0.6]], dtype=np.float32), np.array([0.1, 0.2], dtype=np.float32)
-    found = quantise.measure_differences(lambda _: given, right, np.zeros((2, 1)))
+    found = measure_differences(lambda _: given, right, np.zeros((2, 1)))
     first, second = 0.5 * np.log(0.5 / 0.75) + 0.5 * np.log(0.5 / 0.25), 0.9 * np.log(0.9 / 0.4) + 0.1 * np.log(0.1 / 0.6)
     assert found.divergence == pytest.approx((first + second) / 2, abs=1e-4)
     assert (found.same_first, found.value_off) == (0.5, pytest.approx(0.2828, abs=1e-4)) and not found.small
-    assert quantise.Differences(1.0, 0.9, 0.1).small
-    assert not quantise.Differences(0.0, 0.89, 0.1).small and not quantise.Differences(0.0, 0.9, 0.11).small
+    assert Differences(1.0, 0.9, 0.1).small
+    assert not Differences(0.0, 0.89, 0.1).small and not Differences(0.0, 0.9, 0.11).small
 
 
 def test_leaves_are_different_positions_that_the_searches_evaluated(fixed_evaluator):
@@ -293,5 +294,5 @@ def test_nncf_quantises_all_convolutions(openvino, networks):
     for op in convolutions:
         assert op.input_value(0).get_node().get_type_name() == "FakeQuantize"
     exact = InferenceNetwork(network.model, *SIZE, library="openvino")(states)
-    found = quantise.measure_differences(network_to_play(network.model, *SIZE, path, backend="int8"), exact, states)
+    found = measure_differences(network_to_play(network.model, *SIZE, path, backend="int8"), exact, states)
     assert 0 < found.value_off < 0.1 and found.same_first > 0.8, found

@@ -19,7 +19,7 @@ from training.muzero.whole_games import GamesFile, WholeGames, play_whole_games
 from training.samples import unpack_states
 from training.search.latent import LatentSearchModel
 from training.search.puct import PuctSettings
-from training.selfplay.workers import to_bytes
+from training.selfplay.worker_networks import to_bytes
 
 TICTACTOE = rules_of("gomoku", 3, 3, n_in_row=3)
 

@@ -15,7 +15,8 @@ from training.inference.evaluators import InferenceNetwork
 from training.inference.networks import GameNetwork, new_model
 from training.selfplay import learner, workers
 from training.selfplay.presets import RUN_PRESETS
-from training.selfplay.workers import SelfPlayWorker, to_bytes
+from training.selfplay.worker_networks import to_bytes
+from training.selfplay.workers import SelfPlayWorker
 
 
 @pytest.fixture

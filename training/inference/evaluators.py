@@ -21,6 +21,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from common.errors import UsageError
 from games.protocol import PositionBatch, Symmetry
+from training.inference.int8_conversion import measure_differences
 from training.inference.int8_file import Int8Body, int8_path, read_int8
 from training.inference.openvino_model import OpenVinoModel, openvino_is_installed
 from training.inference.timing import computing_clock, shortest_time
@@ -55,7 +56,7 @@ Library = Literal["torch", "openvino"]
 Backend = Literal["auto", "torch", "openvino"]
 """A library, or "auto" for the fastest, as command lines and settings have it."""
 PlayerBackend = Literal["auto", "torch", "openvino", "int8"]
-"""The same for networks with fixed weights; "int8" is OpenVINO with convolutions in 8-bit integers (`int8_file`)."""
+"""The same for networks that play; "int8" is OpenVINO with convolutions in 8-bit integers (`int8_file`, `OpenVinoModel`)."""
 DTYPES = (torch.float32, torch.bfloat16)
 # The largest change in a probability or value that rounding may cause; in trained networks, bfloat16 causes up to 0.04.
 ROUNDING_TOLERANCE = 0.25
@@ -173,16 +174,22 @@ class InferenceNetwork:
         self._take(model)
         self._choose(int8)
 
-    def load(self, model: nn.Module) -> None:
+    def load(self, model: nn.Module, leaves: np.ndarray | None = None) -> None:
         """Use the weights of a network with the same layers from now on.
 
         It is computed in the same way as before, unless residual blocks that added nothing have learnt: then the network
         does more work than the one that was timed, and the way is chosen again.
 
+        Args:
+            model: the network.
+            leaves: [N, P, H, W] float32, positions that searches evaluated lately. With them, the convolutions are computed by
+                OpenVINO in 8-bit integers, unless the outputs in these positions are too far from those in float32.
+
         Raises:
-            ValueError: see the class; or the network is computed in 8-bit integers, which belong to the weights that it has.
+            ValueError: see the class; or the network is computed in 8-bit integers, which belong to the weights that it has,
+                and there are no leaves.
         """
-        if self.dtype == torch.int8:
+        if self.dtype == torch.int8 and leaves is None:
             raise ValueError("expected a network in float32 or bfloat16 to load other weights into; this one is in int8")
         layers = self._folded.state_dict().keys()
         weights = self._take(model)
@@ -193,7 +200,23 @@ class InferenceNetwork:
         else:
             assert self._openvino is not None
             self._openvino.load(self._folded)
-            self._use(self.library, self.dtype)
+            if leaves is None:
+                self._use(self.library, self.dtype)
+        if leaves is not None:
+            self._quantise(leaves)
+
+    def _quantise(self, leaves: np.ndarray) -> None:
+        """Compute the present weights in 8-bit integers if the outputs in these positions are near those in float32."""
+        assert self._openvino is not None, "expected OpenVINO for convolutions in 8-bit integers"
+        self._openvino.quantise(leaves)
+        with torch.inference_mode():
+            log_probs, values = self._folded(self._to_input(leaves, torch.float32))
+        right = log_probs.exp().cpu().numpy(), values.reshape(-1).cpu().numpy()
+        self._use("openvino", torch.int8)
+        evaluations = self.evaluations
+        if not measure_differences(self, right, leaves).small:
+            self._use(*self._exact)
+        self.evaluations = evaluations
 
     def _choose(self, int8: Int8Body | None = None) -> None:
         """Compute the network in the fastest way of those asked for."""
@@ -208,6 +231,7 @@ class InferenceNetwork:
         evaluations = self.evaluations
         fastest = self._fastest(choices)
         self.evaluations = evaluations  # without those that were timed
+        self._exact = fastest
         if fastest != (self.library, self.dtype):
             self._use(*fastest)
         if self.library == "torch":

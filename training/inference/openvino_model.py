@@ -2,12 +2,16 @@
 
 OpenVINO is optional (`pip install openvino`). A network is traced and converted once; new weights of the same layers only
 replace the constants of the converted graph, which is then compiled again, in a fraction of a second. Convolutions in 8-bit
-integers belong to fixed weights and come from a file (`int8_file`).
+integers belong to fixed weights: they come from a file (`int8_file`), or NNCF makes them of the present weights in a second or
+two (`quantise`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
+import logging
 import re
 import sys
 import tempfile
@@ -47,6 +51,7 @@ class OpenVinoModel:
 
     Attributes:
         body: the graph of the layers before the dense ones, in float32.
+        int8: the same layers with convolutions in 8-bit integers; None if there are none.
     """
 
     def __init__(self, model: nn.Module, planes_shape: tuple[int, int, int]) -> None:
@@ -74,7 +79,7 @@ class OpenVinoModel:
             inputs.append(parameter)
         self._heads = openvino.Model(graph.get_results(), inputs)
         self.body = openvino.Model([opset.result(source) for source in features], graph.get_parameters())
-        self._int8: Any = None
+        self.int8: Any = None
         self._requests: tuple[Any, Any]
 
     def load(self, model: nn.Module) -> None:
@@ -102,18 +107,42 @@ class OpenVinoModel:
             raise int8.refusal("a graph of OpenVINO", "this version of OpenVINO cannot read it") from error
         if _shapes(graph) != _shapes(self.body):
             return False
-        self._int8 = graph
+        self.int8 = graph
         return True
+
+    def quantise(self, states: np.ndarray, *, bias_correction: bool = False) -> None:
+        """Make convolutions in 8-bit integers of the present weights; `compile` puts them to use.
+
+        Args:
+            states: [N, P, H, W] float32, the positions in which the ranges of activations are measured, best the leaves of
+                searches.
+            bias_correction: whether NNCF corrects the mean error of each layer.
+
+        Raises:
+            ImportError: NNCF is not installed.
+        """
+        import nncf
+        from nncf.quantization.range_estimator import RangeEstimatorParametersSet
+
+        nncf.set_log_level(logging.ERROR)
+        # By default NNCF takes means of the largest values, and cuts off the activations that threats cause.
+        advanced = nncf.AdvancedQuantizationParameters(
+            disable_bias_correction=not bias_correction,
+            activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
+        )
+        single = nncf.Dataset([states[index : index + 1] for index in range(len(states))])
+        with contextlib.redirect_stdout(io.StringIO()):  # NNCF's own line of progress
+            self.int8 = nncf.quantize(self.body, single, subset_size=len(states), advanced_parameters=advanced)
 
     def compile(self, dtype: torch.dtype) -> None:
         """Prepare the computation, with convolutions of this type: torch.float32, torch.bfloat16 or torch.int8.
 
         Raises:
-            ValueError: there are no convolutions in 8-bit integers (`take_int8`).
+            ValueError: there are no convolutions in 8-bit integers (`take_int8`, `quantise`).
         """
-        body = self._int8 if dtype == torch.int8 else self.body
+        body = self.int8 if dtype == torch.int8 else self.body
         if body is None:
-            raise ValueError("expected convolutions in 8-bit integers; take_int8 has not been called")
+            raise ValueError("expected convolutions in 8-bit integers; there are none yet")
         self._requests = self._request(body, HINTS[dtype]), self._request(self._heads, "f32")
 
     def _request(self, part: Any, hint: str) -> Any:

@@ -40,10 +40,10 @@ from training.samples import FinishedGame
 from training.selfplay.presets import DEFAULTS, RunConfig
 from training.selfplay.replay_buffer import Origin, ReplayBuffer
 from training.selfplay.run_report import RunReport, SampleGame, sample_to_sgf
-from training.selfplay.workers import CandidateResult, Crew, InlineCrew, Played, Score, to_bytes
+from training.selfplay.worker_networks import to_bytes
+from training.selfplay.workers import CandidateResult, Crew, InlineCrew, Played, Score
 
 TIMED_SAMPLES = 64
-PUBLISH_STEPS = 32  # without a gate, workers get a new network after this many training steps
 SHOW_EVERY_S = 0.5 if sys.stderr.isatty() else 60.0
 
 
@@ -305,7 +305,7 @@ class Learner:
         if self.config.gate and self.best is not None:
             at, weights = self.evaluations[self.best]["steps"], self._best_weights
         else:
-            if self._published_at < 0 or self.steps >= self._published_at + PUBLISH_STEPS:
+            if self._published_at < 0 or self.steps >= self._published_at + self.config.publish_steps:
                 self._published, self._published_at = to_bytes(self.net.model), self.steps
             at, weights = self._published_at, self._published
         crew.start(worker, "play", weights if self._given.get(worker) != at else None)

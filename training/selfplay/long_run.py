@@ -160,10 +160,16 @@ def make_crew(run: Learner, options: argparse.Namespace) -> Crew:
 
 
 def served(options: argparse.Namespace, config: RunConfig) -> bool:
-    """Return whether one process computes the network for all workers: as asked, or where several would share a GPU."""
+    """Return whether one process computes the network for all workers: as asked, or where several would share a GPU.
+
+    Raises:
+        UsageError: it was asked for with the backend int8, which needs the leaves of a worker's own searches.
+    """
+    if options.inference_server == "on" and config.backend == "int8":
+        raise UsageError("expected --backend auto, torch or openvino with --inference-server on; got int8")
     if options.inference_server != "auto":
         return bool(options.inference_server == "on")
-    return options.workers > 1 and torch.cuda.is_available() and config.backend != "openvino"
+    return options.workers > 1 and torch.cuda.is_available() and config.backend in ("auto", "torch")
 
 
 def main(arguments: list[str] | None = None, advice: str = "continue with --resume") -> int:

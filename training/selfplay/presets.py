@@ -12,7 +12,8 @@ import numpy as np
 from common.errors import UsageError
 from games.catalog import rules_of
 from games.protocol import GameRules
-from training.inference.evaluators import Backend, library_of
+from training.inference.evaluators import PlayerBackend, library_of
+from training.inference.int8_conversion import expect_nncf
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
 from training.selfplay.balanced_openings import OpeningSettings
@@ -97,7 +98,8 @@ class RunConfig:
         mcts_playouts: the number of playouts per move of pure MCTS.
         match_playouts: the number of playouts per move of the networks in matches.
         save_every_s: seconds between two checkpoints.
-        backend: what computes the networks that play: torch, openvino, or the faster one of them (auto).
+        backend: what computes the networks that play: torch, openvino, or the faster one of them (auto). With int8, OpenVINO
+            computes the convolutions of self-play in 8-bit integers, and those of the evaluations as with openvino.
         seed: the seed of all random numbers.
         structured_start: whether new weights let the residual blocks change nothing yet, and the course's policy treat all
             points alike (`training.inference.networks.structured_model`), in place of ordinary random weights.
@@ -147,7 +149,7 @@ class RunConfig:
     mcts_playouts: int = 1000
     match_playouts: int = 32
     save_every_s: float = 60.0
-    backend: Backend = "auto"
+    backend: PlayerBackend = "auto"
     seed: int = 1
     structured_start: bool = False
     init_model: str = ""
@@ -173,6 +175,11 @@ class RunConfig:
     def window(self, positions: int) -> int:
         """Return how many of the latest positions the network learns from when the run has so many."""
         return min(self.buffer_positions, max(self.start_positions, round(self.window_share * positions)))
+
+    @property
+    def publish_steps(self) -> int:
+        """Without a gate, workers get a new network after this many training steps: later if it must be quantised first."""
+        return 128 if self.backend == "int8" else 32
 
     def selfplay_settings(self) -> SelfPlaySettings:
         """Return the settings of a worker."""
@@ -224,6 +231,8 @@ class RunConfig:
                 f"got {self.board_width} by {self.board_height}"
             )
         library_of(self.backend)
+        if self.backend == "int8":
+            expect_nncf()
         if not self.full_share > 0:
             raise UsageError("expected --full-share above 0, since the network learns only from these moves; got 0")
         if self.full_share < 1 and self.fast_playouts >= self.playouts:

@@ -9,7 +9,6 @@ state_dict, so that a member can run on any machine (`ray_workers.py`).
 
 from __future__ import annotations
 
-import io
 import multiprocessing
 import os
 import signal
@@ -26,15 +25,13 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch import nn
 
 from arena.statistics.estimates import GameResult, elo
 from arena.statistics.stopping import Sprt
 from common.errors import UsageError
 from common.subnormals import flush_subnormals
 from training.freed_memory import keep_freed_memory
-from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, library_of
-from training.inference.networks import new_model
+from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry
 from training.inference.server import ServedNetwork, serve_network
 from training.matches import MatchSettings, PlayedGame, PlayedMatch, SearchAgent, play_lockstep_match
 from training.samples import FinishedGame
@@ -42,6 +39,7 @@ from training.search.puct import PuctSettings
 from training.search.rollouts import make_rollouts
 from training.selfplay.game_stream import SelfPlay
 from training.selfplay.presets import RunConfig
+from training.selfplay.worker_networks import OwnNetwork, network_with
 
 END_S = 10.0  # time allowed for a killed process to end
 SERVER_IS_GONE = 3  # the exit code of a worker that lost the process that computes its network
@@ -60,20 +58,6 @@ def member_rng(seeds: Seeds, number: int) -> np.random.Generator:
     return np.random.default_rng([*seeds, number + 1])
 
 
-def to_bytes(model: nn.Module) -> bytes:
-    """Return the weights as bytes that can be sent to a member."""
-    file = io.BytesIO()
-    torch.save({name: tensor.cpu() for name, tensor in model.state_dict().items()}, file)
-    return file.getvalue()
-
-
-def to_model(config: RunConfig, weights: bytes) -> nn.Module:
-    """Make the run's network with weights packed by `to_bytes`."""
-    model = new_model(config.network, config.rules(), config.blocks, config.filters)
-    model.load_state_dict(torch.load(io.BytesIO(weights), weights_only=True))
-    return model
-
-
 @dataclass(frozen=True)
 class Played:
     """The result of a worker's task.
@@ -83,7 +67,7 @@ class Played:
         games: the games that ended; none if that takes longer than a task.
         first: the number of the first of these games, counted by the worker.
         evaluations: the number of positions that the network evaluated during the task, in all games of the worker.
-        cpu_s: the CPU time of the task's moves, in all games of the worker, with the server's share of it.
+        cpu_s: the CPU time of the task, in all games of the worker, with the server's share of it.
         computed_by: how the worker computes the network, such as `openvino, bfloat16 on cpu`.
     """
 
@@ -93,65 +77,6 @@ class Played:
     evaluations: int
     cpu_s: float
     computed_by: str
-
-
-def network_with(weights: bytes, earlier: InferenceNetwork | None, *, config: RunConfig, callers: int = 1) -> InferenceNetwork:
-    """Return the earlier network with these weights, or a new one, computed in the fastest way, if there is none.
-
-    Args:
-        weights: packed by `to_bytes`.
-        earlier: a network that is no longer needed.
-        config: the settings of the run.
-        callers: the number of workers whose positions share a batch.
-    """
-    model = to_model(config, weights)
-    if earlier is not None:
-        earlier.load(model)
-        return earlier
-    return InferenceNetwork(
-        model,
-        config.board_width,
-        config.board_height,
-        dtype=None,
-        library=library_of(config.backend),
-        batch_size=callers * config.games_at_once,
-    )
-
-
-class OwnNetwork:
-    """The network of a worker that computes it in its own process; see ServedNetwork.
-
-    Args:
-        config: the settings of the run.
-    """
-
-    elsewhere_s = 0.0
-
-    def __init__(self, config: RunConfig) -> None:
-        self._config = config
-        self._network: InferenceNetwork | None = None
-
-    def use(self, weights: bytes) -> None:
-        """Use these weights from now on."""
-        self._network = network_with(weights, self._network, config=self._config)
-
-    @property
-    def _loaded(self) -> InferenceNetwork:
-        assert self._network is not None, "expected weights for the first task"
-        return self._network
-
-    @property
-    def evaluations(self) -> int:
-        """See ServedNetwork."""
-        return self._loaded.evaluations
-
-    @property
-    def description(self) -> str:
-        """How the network is computed, such as `openvino, bfloat16 on cpu`."""
-        return self._loaded.description
-
-    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._loaded(states)
 
 
 class SelfPlayWorker:
@@ -185,10 +110,10 @@ class SelfPlayWorker:
         Args:
             weights: the weights of a new network; None to keep the present one.
         """
+        began = self._cpu_s()
         if weights is not None:
             self._use(weights)
-        selfplay, first = self._selfplay, self._games
-        evaluations, began = self._network.evaluations, self._cpu_s()
+        selfplay, first, evaluations = self._selfplay, self._games, self._network.evaluations
         until = time.monotonic() + TASK_S
         games = selfplay.step()
         while not games and time.monotonic() < until:
