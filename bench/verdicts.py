@@ -43,12 +43,15 @@ from grader.judge.checks import (
     test_mcts_pure,
     test_network,
     test_noise,
+    test_overfits,
     test_temperature,
     test_train_step,
 )
 from grader.judge.support.ruling import Ruling
+from grader.judge.support.training_steps import ask_for_batch
 from grader.judge.support.which_oracle import find_oracle
 
+CHECKS = (test_mcts_pure, test_mcts_alphazero, test_noise, test_temperature, test_network, test_train_step, test_overfits)
 COMMAND = "python bench/verdicts.py --kind variants --only SAMPLE --seed FIRST --seeds N --record"
 FILES = {
     "AlphaZero/mcts_pure.py": {"mcts_pure"},
@@ -84,7 +87,7 @@ class LocalWorker:
 def tests_of(groups: set[str]) -> dict[str, Any]:
     """Return check -> the test that decides it."""
     found: dict[str, Any] = {}
-    for module in (test_mcts_pure, test_mcts_alphazero, test_noise, test_temperature, test_network, test_train_step):
+    for module in CHECKS:
         for test in vars(module).values():
             marks = {mark.args[0] for mark in getattr(test, "pytestmark", ())}
             found |= {check: test for check in marks if check.split(".")[0] in groups}
@@ -100,7 +103,7 @@ def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dic
         needed = signature(test).parameters
         fixtures = {"worker": local, "ruling": ruling, "rng": rng, "oracle": oracle}
         if "batch" in needed:
-            fixtures["batch"] = test_train_step.ask_for_batch(rng, oracle)
+            fixtures["batch"] = ask_for_batch(rng, oracle)
         test(**{name: fixtures[name] for name in needed})
     except StudentFault as fault:
         return 0.0, str(fault)

@@ -15,10 +15,12 @@ import numpy as np
 
 from grader.confinement.layers import layer_outputs
 from grader.confinement.loading import SCRATCH, STATE, board_at, load_module
+from grader.confinement.optimiser_steps import Group, optimisers_watched, with_names
 from grader.confinement.plain import have_same_layers, in_words, number, whole
 from grader.confinement.stand_in import model_replaced
 
 SYMMETRY_COUNT = 8  # a square board has eight symmetries
+OPTIMISER_STEPS: list[list[Group]] = []  # those of the last train_step
 HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test; a network may refuse all other handles
 
 
@@ -166,8 +168,18 @@ def evaluation_by(function: str, position: dict[str, Any]) -> tuple[list[tuple[i
 
 def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float, steps: int) -> list[list[float]]:
     """Call train_step `steps` times on one batch, passed as in train.py; return the numbers that each step returns."""
-    # train.py makes a new array of winners for each step, which may work in it.
-    return [numbers_in(STATE["net"].train_step(tuple(states), tuple(probs), winners.copy(), lr)) for _ in range(steps)]
+    returned = []
+    for _ in range(steps):
+        with optimisers_watched(OPTIMISER_STEPS):
+            # train.py makes a new array of winners for each step, which may work in it.
+            step = STATE["net"].train_step(tuple(states), tuple(probs), winners.copy(), lr)
+        returned.append(numbers_in(step))
+    return returned
+
+
+def net_optimiser_steps() -> list[list[Group]]:
+    """Return the steps that optimisers took in the last train_step, each as its parameter groups; see `groups_of`."""
+    return with_names(OPTIMISER_STEPS, STATE["net"].model)
 
 
 def numbers_in(returned: Any) -> list[float]:
@@ -253,5 +265,6 @@ OF_THE_NETWORK = (
     net_random_symmetries,
     net_train,
     net_gradients,
+    net_optimiser_steps,
 )
 OF_THE_TRAINING = (train_start, train_games, train_play, train_steps)

@@ -86,7 +86,7 @@ class Either:
 
 
 ARRAY, WHOLE, NUMBER, TEXT = Plain((np.ndarray,)), Plain((int,)), Plain((int, float)), Plain((str,))
-FLAG, NOTHING = Plain((bool,)), Plain((type(None),))
+FRACTION, FLAG, NOTHING = Plain((float,)), Plain((bool,)), Plain((type(None),))
 TREE = Record(dict.fromkeys(("parent", "move", "visits", "value", "prior"), ARRAY))
 STEP: dict[str, Layout] = {"move": WHOLE, "probs": Plain((np.ndarray, type(None))), "tree": TREE}
 NEW_ROOT = Record({"tree": TREE, "has_parent": FLAG})
@@ -94,6 +94,10 @@ UPDATES = Record({"searched": TREE, "move": WHOLE, "unknown": NEW_ROOT, "reset":
 HEADS = Row((ARRAY, ARRAY))
 EVALUATION = Row((ListOf(Row((WHOLE, NUMBER))), NUMBER))  # moves with priors, and the value
 FAULT = Record({"type": TEXT, "message": TEXT, "place": TEXT, "ours": FLAG})
+
+PARAMETER_GROUP = Record(
+    {"lr": FRACTION, "weight_decay": FRACTION, "eps": FRACTION, "decoupled": FLAG, "gradients": MapOf(ARRAY)}
+)
 
 VALUES = MapOf(ARRAY)  # of a board, by the names of its attributes and methods
 
@@ -117,6 +121,7 @@ REPLIES: dict[str, Layout] = {
     "net_random_symmetries": ListOf(EVALUATION),
     "net_train": ListOf(ListOf(NUMBER)),
     "net_gradients": MapOf(ARRAY),
+    "net_optimiser_steps": ListOf(ListOf(PARAMETER_GROUP)),
     "net_weights": MapOf(ARRAY),
     "train_start": MapOf(ARRAY),
     "train_games": NOTHING,

@@ -14,6 +14,7 @@ MODULES = (
     "searched_trees",
     "stand_in",
     "loading",
+    "optimiser_steps",
     "network_calls",
     "worker",
 )  # each module comes after those that it imports

@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 from odd_workers import ROOT
 
-from grader.judge.checks import test_train_step as checks
+from grader.judge.checks import test_overfits as checks
 from grader.judge.trusted.answers import TrustedOracle
 
 PATH = "AlphaZero/policy_value_net_torch.py"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from grader.judge.checks.test_train_step import LOSS_TOLERANCE, ask_for_batch, right_outputs
 from grader.judge.support import objectives
 from grader.judge.support.objectives import (
     BIASES,
@@ -14,6 +13,7 @@ from grader.judge.support.objectives import (
     DOUBLED,
     FACTORLESS,
     HANDOUT,
+    LOSS_TOLERANCE,
     NOT_SQUARED,
     OBJECTIVES,
     WITHOUT_CONVOLUTIONS,
@@ -21,6 +21,7 @@ from grader.judge.support.objectives import (
     Outputs,
     PossibleOutputs,
 )
+from grader.judge.support.training_steps import ask_for_batch, right_outputs
 from grader.judge.trusted.answers import TrustedOracle
 
 

@@ -15,6 +15,7 @@ from grader.judge.checks import test_train_step as checks
 from grader.judge.support.network_cases import FittedNetwork, heads_of
 from grader.judge.support.objectives import HANDOUT, WITHOUT_CONVOLUTIONS, WITHOUT_DENSE, l2_terms
 from grader.judge.support.ruling import Ruling
+from grader.judge.support.training_steps import FIRST, ask_for_batch, entropy_of, first_layer, fitted_batch, right_outputs
 from grader.judge.trusted.answers import TrustedOracle
 from grader.judge.trusted.network import forward
 
@@ -34,6 +35,8 @@ class Worker:
             moved = {key: w - np.float32(lr) * np.sign(w) for key, w in self.weights.items() if self.shrinks(key)}
             self.weights |= {key: w for key, w in moved.items() if self.weights[key].dtype.kind == "f"}
             return [self.returned]
+        elif operation == "net_optimiser_steps":
+            return []
         else:
             log_probs, value = forward(self.weights, states, train_mode=train_mode)
             return (np.exp(log_probs) if operation == "net_policy_value" else log_probs), value
@@ -44,14 +47,14 @@ HEADS = np.zeros((2, 16)), np.zeros((2, 1))  # of two states of 4x4
 
 @pytest.fixture(scope="module")
 def batch():
-    return checks.ask_for_batch(Random(1), TrustedOracle())
+    return ask_for_batch(Random(1), TrustedOracle())
 
 
 @pytest.fixture
 def pair(batch):
     """The right loss without its L2 term, and the right entropy."""
-    outputs = checks.right_outputs(batch)
-    return HANDOUT.loss(outputs, batch.targets), checks.entropy_of(outputs)
+    outputs = right_outputs(batch)
+    return HANDOUT.loss(outputs, batch.targets), entropy_of(outputs)
 
 
 def judged(check, batch, returned, **more):
@@ -100,7 +103,7 @@ def test_a_network_with_other_layers_is_judged_with_its_own_weights(batch):
     wider = {**batch.weights, "conv2d_1.weight": np.zeros((64, 9, 3, 3))}
     for own, same in ((batch.weights, True), (renamed, False), (wider, False)):
         worker = SimpleNamespace(call=lambda operation, own=own, **_: own if operation == "net_weights" else HEADS)
-        fitted = checks.fitted_batch(worker, Ruling(), batch)
+        fitted = fitted_batch(worker, Ruling(), batch)
         assert (fitted is batch) == same == bool(fitted.right) and fitted.weights is own
 
 
@@ -122,7 +125,7 @@ def test_another_network_stands_in_for_one_that_fails(batch, replies):
         return batch.weights if operation == "net_weights" else HEADS
 
     ruling = Ruling()
-    fitted = checks.fitted_batch(SimpleNamespace(call=call), ruling, batch)
+    fitted = fitted_batch(SimpleNamespace(call=call), ruling, batch)
     assert fitted.size["stand_in"] and not fitted.right and "yours fails" in ruling.message
     assert "stand_in" not in batch.size, "the batch itself stays as it was"
 
@@ -130,7 +133,7 @@ def test_another_network_stands_in_for_one_that_fails(batch, replies):
 def test_a_network_whose_callers_know_that_the_value_comes_first_is_tried_itself(batch):
     replies = {"net_weights": batch.weights, "net_forward": HEADS[::-1], "net_policy_value": HEADS}
     worker = SimpleNamespace(call=lambda operation, **_: replies.get(operation))
-    assert checks.fitted_batch(worker, Ruling(), batch) is batch
+    assert fitted_batch(worker, Ruling(), batch) is batch
 
 
 def test_a_policy_value_that_fails_is_replaced_by_what_forward_gives():
@@ -148,7 +151,7 @@ def test_a_fault_that_the_stand_in_does_not_mend_is_told(batch):
         raise StudentFault("With the stand-in." if stand_in else "Without it.")
 
     with pytest.raises(StudentFault, match="Without it"):
-        checks.fitted_batch(SimpleNamespace(call=call), Ruling(), batch)
+        fitted_batch(SimpleNamespace(call=call), Ruling(), batch)
 
 
 def test_a_stand_in_has_the_outputs_of_the_handouts_network_and_leaves_the_module_as_it_was():
@@ -161,9 +164,9 @@ def test_a_stand_in_has_the_outputs_of_the_handouts_network_and_leaves_the_modul
 
 
 def test_the_layer_that_sees_the_planes_is_found_under_another_name(batch):
-    assert checks.first_layer(batch) == checks.FIRST
+    assert first_layer(batch) == FIRST
     renamed = {key.replace("conv2d_1", "first"): w for key, w in batch.weights.items()}
-    assert checks.first_layer(batch.with_other_network(FittedNetwork(batch.size, renamed, False))) == "first.weight"
+    assert first_layer(batch.with_other_network(FittedNetwork(batch.size, renamed, False))) == "first.weight"
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,16 @@ def test_fuzzed_replies_are_values_of_their_layout_or_the_students_fault(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "module", ["test_mcts_pure", "test_mcts_alphazero", "test_noise", "test_temperature", "test_network", "test_train_step"]
+    "module",
+    [
+        "test_mcts_pure",
+        "test_mcts_alphazero",
+        "test_noise",
+        "test_temperature",
+        "test_network",
+        "test_train_step",
+        "test_overfits",
+    ],
 )
 def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module):
     """Whatever values a worker gives, a check fails or passes; only updates that were not tried could not be graded."""
