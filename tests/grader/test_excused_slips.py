@@ -32,6 +32,18 @@ SLIPS = {
         COPIED.replace("board.copy()", "board if self._is_selfplay else board.copy()"),
         "let each playout move on a copy",
     ),
+    "another move in play": (
+        ALPHAZERO,
+        DRAWN,
+        f"{DRAWN}        move = move if is_selfplay else moves[int(np.argmin(visits))]\n",
+        "In play (temperature 1e-3) the move should be the most visited one",
+    ),
+    "pure, another move": (
+        PURE,
+        "        move = self.mcts.get_move(board)\n",
+        "        self.mcts.get_move(board)\n        move = board.availables[0]\n",
+        "get_action should return the most visited move",
+    ),
     "pure, no tuple": (PURE, "        return move, None\n", "        return move\n", "it returned a value of type int"),
     "pure, board": (PURE, "self._playout(board.copy())", "self._playout(board)", "let each playout move on a copy"),
 }
@@ -84,6 +96,8 @@ def test_a_slip_is_reported_by_one_check(slip, slipped, assignment):
         ("no tuple", [alphazero.test_tree]),
         ("board", [alphazero.test_reuse, temperature.test_temperature]),
         ("board in self-play", [noise.test_noise]),
+        ("another move in play", [alphazero.test_tree, alphazero.test_tactics]),
+        ("pure, another move", [pure.test_tactics]),
         ("pure, no tuple", [pure.test_reuse]),
         ("pure, board", [pure.test_reuse]),
     ],
