@@ -178,6 +178,14 @@ def test_a_stone_that_is_always_the_same_one_outside_gets_nothing(opening, assig
         opening(scripted([(0, 0)]), assignment)
 
 
+def test_stones_outside_that_are_counted_from_1_are_recognised(opening, assignment):
+    counted = "rng.sample([(x, y) for x in range(5, 12) for y in range(5, 12)], 49)"
+    assert "If the engine counts from 1 instead of 0" in opening(scripted(counted), assignment).message
+    assert "counts from 1" not in opening(scripted(WHOLE_BOARD), assignment).message
+    with pytest.raises(StudentFault, match=r"outside the central 7x7\. If the engine counts from 1"):
+        opening(scripted([(11, 8)]), assignment)
+
+
 def test_the_form_of_the_words_is_no_matter_of_the_opening(opening, assignment, monkeypatch):
     monkeypatch.setattr(checks, "FRESH_STARTS", 2)
     assert opening(scripted(CENTRE, 'print("Tables are ready.", flush=True)'), assignment).share == 1

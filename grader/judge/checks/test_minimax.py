@@ -186,13 +186,14 @@ def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random
     outside = [stone for stone in stones if stone[0] not in centre() or stone[1] not in centre()]
     same = len(set(stones)) == 1
     ruling.expect(
-        not (outside and same), f"The first stone was {stones[0]} in each of {len(stones)} games, outside the central 7x7."
+        not (outside and same),
+        f"The first stone was {stones[0]} in each of {len(stones)} games, outside the central 7x7.{_counted_from_1(stones)}",
     )
     if outside:
         ruling.deduct(
             "outside",
             f"{len(outside)} of {len(stones)} first stones lay outside the central 7x7 (x and y from 4 to 10), the first at "
-            f"{outside[0]}; in a match, such a stone loses the game.",
+            f"{outside[0]}; in a match, such a stone loses the game.{_counted_from_1(stones)}",
         )
     if same:
         ruling.deduct(
@@ -200,6 +201,13 @@ def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random
             f"The first stone was {stones[0]} in each of {len(stones)} games; it should vary. Draw it, with GOMOKU_SEED or the "
             "clock as the seed: without a seed, rand() gives the same numbers in each game, and the process id is the same.",
         )
+
+
+def _counted_from_1(stones: list[Action]) -> str:
+    """Return a sentence if all stones would lie inside the centre for an engine that counts from 1, or ""."""
+    if all(coordinate - 1 in centre() for stone in stones for coordinate in stone):
+        return " If the engine counts from 1 instead of 0, it meant points inside: both numbers count from 0 to 14."
+    return ""
 
 
 def _first_stone(engine: EngineSpec, limits: Limits) -> Action:

@@ -30,6 +30,7 @@ from grader.judge.support.training_steps import (
 
 ENOUGH = 0.25  # the largest share of the avoidable loss that may remain
 STEPS, BEGINNINGS = 60, 5
+FALL = 0.25  # the least share of itself by which a loss that is not recognised has to fall
 
 
 @pytest.fixture
@@ -41,7 +42,8 @@ def batch(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> Batch:
 def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, oracle: Oracle) -> None:
     """Check training from new weights, as the student's own code initialises them.
 
-    Only train_step.loss penalises a slip in the loss; here the steps then have to minimise the loss with the slip.
+    Only train_step.loss penalises a slip in the loss; here the steps then have to minimise the loss with the slip. If it is not
+    recognised, what train_step returns has to fall.
 
     Accepts:
         Gradients cleared before the step or after it (reference, network-padding-layer)
@@ -65,8 +67,9 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
         raise
     smallest, trainings = float("inf"), []
     beginnings: list[dict[str, np.ndarray]] = []
+    told: list[list[list[float]]] = []
     for _ in range(BEGINNINGS):
-        for start, end in _learn(worker, batch, oracle, rng, beginnings):
+        for start, end in _learn(worker, batch, oracle, rng, beginnings, told):
             share = objective.share_left(start, end, batch.targets)
             if share < smallest:
                 smallest = share
@@ -81,9 +84,20 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
                     ruling.seen += f" This is measured with the loss as it is computed: {objective.slip} (see train_step.loss)."
                 return
             trainings.append((start, end))
+    if reading is None and any(map(_falls, told)):
+        ruling.seen = "The steps lower the loss that train_step returns, which was not recognised (see train_step.loss)."
+        return
     learnt = learnt_objective(trainings, batch.targets, ENOUGH)
     left = f"{ruling.seen} The steps do not learn: {smallest:.0%} of the avoidable loss remains."
     raise StudentFault(f"{left} From what they do learn it looks as if {learnt.slip}." if learnt and learnt.slip else left)
+
+
+def _falls(returned: list[list[float]]) -> bool:
+    """Return whether the loss falls clearly, given the loss and the entropy that each of the steps returned."""
+    losses = [step[0] for step in returned if len(step) == 2]
+    if len(losses) < len(returned) or not losses or not np.isfinite(losses).all():
+        return False
+    return bool(losses[0] - np.median(losses[-10:]) > FALL * abs(losses[0]))
 
 
 def _expect_all_trained(worker: Worker, batch: Batch, after: dict[str, np.ndarray], objective: Objective) -> None:
@@ -140,9 +154,14 @@ def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> Non
 
 
 def _learn(
-    worker: Worker, batch: Batch, oracle: Oracle, rng: Random, beginnings: list[dict[str, np.ndarray]]
+    worker: Worker,
+    batch: Batch,
+    oracle: Oracle,
+    rng: Random,
+    beginnings: list[dict[str, np.ndarray]],
+    told: list[list[list[float]]],
 ) -> Iterator[tuple[Outputs, Outputs]]:
-    """Train a new network on the batch; yield its outputs before and after training.
+    """Train a new network on the batch; yield its outputs before and after training, and add to `told` what the steps return.
 
     A constructor may seed the initialisation, so that each new network begins alike. If the weights are among `beginnings`, to
     which they are added, the network gets their entries in another order.
@@ -161,7 +180,7 @@ def _learn(
         before = worker.call("net_weights")
     beginnings.append(before)
     own_before = _own_outputs(worker, batch)
-    batch.step(worker, lr=1e-3, steps=STEPS)
+    told.append(batch.step(worker, lr=1e-3, steps=STEPS))
     after = worker.call("net_weights")
     try:
         by_weights = [oracle.outputs(w, batch.states, width=WIDTH, height=HEIGHT, train_mode=True) for w in (before, after)]
