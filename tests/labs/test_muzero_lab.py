@@ -111,16 +111,17 @@ def test_a_slip_in_the_selection_costs_neither_the_value_nor_the_reanalysis(name
     ("changed", "told"),
     [(lambda visits, _: visits + 1, "a wrong number of visits"), (np.roll, "other visits when it is repeated")],
 )
-def test_a_reanalysis_by_a_search_that_says_nothing_is_not_judged(changed, told, sample, monkeypatch):
-    sample("growing-c-puct")
+def test_a_reanalysis_by_searches_of_its_own_that_say_nothing_is_not_judged(changed, told, sample, monkeypatch):
+    """It calls no `search`, so that nobody sees what its searches return to it."""
+    sample("searched-in-lockstep")
     module, calls = importlib.import_module("MuZero.search"), itertools.count()
-    search = module.search
+    search_all = module.search_all
 
-    def other(*arguments):
-        result = search(*arguments)
-        return SearchResult(changed(result.visits, next(calls)), result.value, result.move)
+    def others(*arguments):
+        results = search_all(*arguments)
+        return [SearchResult(changed(np.array(each.visits), next(calls)), each.value, each.move) for each in results]
 
-    monkeypatch.setattr(module, "search", other)
+    monkeypatch.setattr(module, "search_all", others)
     with pytest.raises(StudentFault, match=rf"{told}.* fix search\.visits first"):
         run_check("reanalysis.fresh")
 

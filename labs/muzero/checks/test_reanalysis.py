@@ -16,6 +16,8 @@ from labs.support.cases import Case, Cases
 
 GAMES = 8
 KEPT = ("planes", "legal", "moves", "players")
+SEARCHED = ("searched", "passed_on", "searched_visits", "searched_values")
+PASSED_ON = ("model", "n_simulations", "c_puct")
 
 
 def reanalysed(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
@@ -60,23 +62,32 @@ def _in_a_new_process(worker: Worker, case: Case) -> list[Values]:
 
 @pytest.mark.points("reanalysis.fresh")
 def test_fresh(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Drawn games under drawn models; the submission's own search counts where it differs, as search.visits judges it.
+    """Drawn games under drawn models, judged by what the searches returned to reanalyse; search.visits judges the searches.
+
+    Where reanalyse hands `search` no board of the game, the right answers and the submission's own searches judge it.
 
     Accepts:
         Games are copied by dataclasses.replace, or put together by hand (reference, search-by-recursion)
+        All positions are searched at once, without `search` (searched-in-lockstep)
     """
     ruling.expected = "Each position gets the visit shares and the value of a new search."
     for _ in range(GAMES):
         case = cases.draw("reanalysing", rng)
-        if not all(_are_right(case, t, *new) for t, new in enumerate(_renewed(worker, case))):
+        values = reanalysed(worker, case, ("policies", "values", *SEARCHED))
+        new = _renewed(case, values)
+        if all(_are_right(case, t, *each) for t, each in enumerate(new)):
+            continue
+        if (values["searched"] >= 0).any():
+            _expect_results(case, new, _results(case, values))
+        else:
             worker.close()
-            _expect_own_searches(case, _renewed(worker, case), own_searches(worker, case))
+            new = _renewed(case, reanalysed(worker, case, ("policies", "values")))
+            _expect_results(case, new, [[own] for own in own_searches(worker, case)])
     ruling.seen = f"The new policies and values of {GAMES} games."
 
 
-def _renewed(worker: Worker, case: Case) -> list[tuple[np.ndarray, np.ndarray]]:
+def _renewed(case: Case, values: Values) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the policy [A] and the value [] of each position of the new game."""
-    values = reanalysed(worker, case, ("policies", "values"))
     policies = expect_numbers(values, "policies", case["policies"].shape[1:], "The policies of the new game")
     if values["values"].shape == (0,):
         raise StudentFault("The new game has no values; they are those of the new searches.")
@@ -89,16 +100,50 @@ def _are_right(case: Case, t: int, policy: np.ndarray, value: np.ndarray) -> boo
     return any(close(policy, shares) and close(value, mean) for shares, mean in right)
 
 
-def _expect_own_searches(case: Case, renewed: list[tuple[np.ndarray, np.ndarray]], own: list[tuple[np.ndarray, float]]) -> None:
-    for t, ((policy, value), (visits, mean)) in enumerate(zip(renewed, own, strict=True)):
+def _results(case: Case, values: Values) -> list[list[tuple[np.ndarray, float]]]:
+    """Return for each position the visits [A] and the values that its searches returned."""
+    found: list[list[tuple[np.ndarray, float]]] = [[] for _ in case["game moves"]]
+    calls = zip(values["searched"].astype(int), values["passed_on"], strict=True)
+    for (t, passed_on), visits, value in zip(calls, values["searched_visits"], values["searched_values"], strict=True):
+        for passed, what in zip(passed_on, PASSED_ON, strict=True):
+            if not passed:
+                raise StudentFault(
+                    f"reanalyse must search with the {what} that it was given; it does not pass it on to search."
+                )
+        if t >= 0:
+            found[t].append((visits, float(value)))
+    for t, results in enumerate(found):
+        if not results:
+            raise StudentFault(f"reanalyse must search the position before each move; it does not search that before move {t}.")
+    return found
+
+
+def _expect_results(case: Case, new: list[tuple[np.ndarray, np.ndarray]], found: list[list[tuple[np.ndarray, float]]]) -> None:
+    """Raise StudentFault unless each position has the visit shares and the value of one of its searches."""
+    for t, ((policy, value), results) in enumerate(zip(new, found, strict=True)):
         if _are_right(case, t, policy, value):
             continue
-        if not any(close(policy, visits / total) for total in (visits.sum(), int(case["simulations"]))):
-            old = " These are the old ones." if close(policy, case["game policies"][t]) else ""
-            shares = shown(visits / visits.sum())
-            raise StudentFault(f"Before move {t} the new search gives the visit shares {shares}; got {shown(policy)}.{old}")
-        if not close(value, np.array(mean)):
-            raise StudentFault(f"Before move {t} the value of the new search is {mean:.4f}; got {float(value):.4f}.")
+        of_policy = [mean for visits, mean in results if _are_shares(policy, visits, int(case["simulations"]))]
+        if not of_policy:
+            raise StudentFault(_wrong_policy(case, t, policy, results[-1][0]))
+        if not any(close(value, np.array(mean)) for mean in of_policy):
+            turned = " It has the wrong sign." if close(-value, np.array(of_policy[-1])) else ""
+            told = f"Before move {t} the value of the new search is {of_policy[-1]:.4f}; got {float(value):.4f}."
+            raise StudentFault(f"{told}{turned}")
+
+
+def _are_shares(policy: np.ndarray, visits: np.ndarray, n_simulations: int) -> bool:
+    return any(close(policy, visits / total) for total in (visits.sum(), n_simulations))
+
+
+def _wrong_policy(case: Case, t: int, policy: np.ndarray, visits: np.ndarray) -> str:
+    slip = ""
+    if close(policy, case["game policies"][t]):
+        slip = " These are the old ones."
+    elif close(policy, visits):
+        slip = " These are the visits, which must be divided by their sum."
+    shares = shown(visits / visits.sum())
+    return f"Before move {t} the new search gives the visit shares {shares}; got {shown(policy)}.{slip}"
 
 
 @pytest.mark.points("reanalysis.keeps")

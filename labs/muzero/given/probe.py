@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from labs.muzero.given.arrays import one_number, plain
 from labs.muzero.given.games import Batch, Game, Loss, Root, SearchResult, Targets
+from labs.muzero.given.noted import NotedSearches
 from labs.muzero.given.sine_model import SineModel
 
 Arrays = Mapping[str, np.ndarray]
@@ -52,19 +54,6 @@ def expect_type(value: Any, kind: type, what: str) -> None:
     """Raise TypeError unless a function of the submission returned what the handout says."""
     if not isinstance(value, kind):
         raise TypeError(f"{what} must return a {kind.__name__}; it returned a {type(value).__name__}")
-
-
-def plain(value: Any) -> np.ndarray:
-    """Return a tensor, an array or numbers as an array of float64."""
-    return np.asarray(value.detach().numpy() if isinstance(value, torch.Tensor) else value, dtype=np.float64)
-
-
-def one_number(value: Any, what: str) -> np.ndarray:
-    """Return a number, or a tensor or an array with one entry, as an array without dimensions; TypeError for anything else."""
-    array = plain(value)
-    if array.size != 1:
-        raise TypeError(f"{what} must be one number; it has the shape {array.shape}")
-    return array.reshape(())
 
 
 class Scaled:
@@ -175,14 +164,18 @@ class Searched:
 
 
 class Reanalysed:
-    """A game after reanalysis, and the old game as reanalysis left it."""
+    """A game after reanalysis, the old game as reanalysis left it, and what the searches returned meanwhile."""
 
     def __init__(self, sizes: list[int], weights: Arrays, game: Arrays, winner: int, n_simulations: int, c_puct: float) -> None:
-        from MuZero.reanalysis import reanalyse
-
         old = Game(**{name: array.copy() for name, array in game.items()}, winner=winner)
-        new = reanalyse(old, sine_model(sizes, weights), n_simulations, c_puct)
+        model = sine_model(sizes, weights)
+        with NotedSearches(old, (model, n_simulations, c_puct)) as noted:
+            from MuZero.reanalysis import reanalyse
+
+            new = reanalyse(old, model, n_simulations, c_puct)
         expect_type(new, Game, "reanalyse")
+        self.searched, self.passed_on = noted.positions, noted.passed_on
+        self.searched_visits, self.searched_values = noted.visits, noted.values
         self.winners = np.array([new.winner, old.winner])
         for name in GAME_FIELDS:
             setattr(self, name, plain(getattr(new, name)))

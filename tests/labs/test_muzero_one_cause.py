@@ -1,0 +1,154 @@
+"""In the lab MuZero one mistake costs the points of one check, whose message names it, and no right solution loses any."""
+
+import importlib
+import sys
+from random import Random
+
+import pytest
+
+from grader.assignment import ROOT
+from grader.confinement.boards import follow
+from grader.errors import StudentFault
+from grader.judge.support.ruling import Ruling
+from labs.muzero.trusted.families import FAMILIES
+from labs.support.cases import DrawnCases
+
+REFERENCE = ROOT / "labs" / "muzero" / "reference" / "MuZero"
+STUBS = ROOT / "labs" / "muzero" / "MuZero"
+
+
+class Cases(DrawnCases):
+    """Cases that are drawn once for all tests, since drawing takes longer than the checks."""
+
+    def __init__(self):
+        super().__init__(FAMILIES)
+        self._drawn = {}
+
+    def draw(self, family, rng):
+        key = family, rng.getstate()
+        if key not in self._drawn:
+            self._drawn[key] = super().draw(family, rng), rng.getstate()
+        case, state = self._drawn[key]
+        rng.setstate(state)
+        return case
+
+
+CASES = Cases()
+
+
+def forget_solutions():
+    for module in [module for module in sys.modules if module.split(".")[0] == "MuZero"]:
+        del sys.modules[module]
+
+
+class Here:
+    """A worker in this process, in which the submission is imported again after each fault."""
+
+    def call(self, operation, *, limit_s, **arguments):
+        try:
+            return follow(importlib.import_module, **arguments)
+        except Exception as error:
+            self.close()
+            raise StudentFault(f"{type(error).__name__}: {error}") from error
+
+    def close(self):
+        forget_solutions()
+
+
+@pytest.fixture
+def losing(tmp_path, monkeypatch):
+    """The checks among some that the reference with edits loses, each with its message."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def run(file, edits, parts):
+        (tmp_path / "MuZero").mkdir()
+        for source in REFERENCE.glob("*.py"):
+            text = source.read_text(encoding="utf-8")
+            if source.name == file:
+                for old, new in edits:
+                    assert text.count(old) == 1, old
+                    text = text.replace(old, new)
+            (tmp_path / "MuZero" / source.name).write_text(text, encoding="utf-8")
+        failed = {}
+        for part in parts:
+            for check in vars(importlib.import_module(f"labs.muzero.checks.test_{part}")).values():
+                for mark in (mark for mark in getattr(check, "pytestmark", []) if mark.name == "points"):
+                    forget_solutions()
+                    try:
+                        check(Here(), Ruling(), Random(1), CASES)
+                    except StudentFault as fault:
+                        failed[mark.args[0]] = str(fault)
+        return failed
+
+    yield run
+    forget_solutions()
+
+
+NODE = "        self.latent = latent\n"
+SELECTED = "    return int(scores.argmax())\n"
+RETURNED = "    return SearchResult(root.visits, root.sums.sum() / root.visits.sum(), int(root.visits.argmax()))\n"
+PRIORS = "    return Node(latent, torch.softmax(logits, dim=0).numpy())\n"
+STUB = '    raise NotImplementedError("MuZero/search.py: search: see handout section 5")\n'
+SEARCHES = {
+    "a node cannot be made": [(NODE, "        self.latent = latent.item()\n")],
+    "the file cannot be read": [("class Node:\n", "class Node\n")],
+    "it is not written yet": [
+        ("    with torch.no_grad():\n        root, bounds", f"{STUB}    with torch.no_grad():\n        root, bounds")
+    ],
+    "it returns a tuple": [(RETURNED, RETURNED.replace("SearchResult", ""))],
+    "it returns the visits of legal moves alone": [
+        (RETURNED, RETURNED.replace("root.visits,", "root.visits[board.availables],", 1))
+    ],
+    "it asks the board for its last move": [(PRIORS, f"    board.last_move\n{PRIORS}")],
+    "it selects at random": [(SELECTED, "    return int(np.random.default_rng().choice(np.flatnonzero(node.priors)))\n")],
+    "it breaks ties at random": [
+        ("np.sqrt(1 + node.visits.sum())", "np.sqrt(node.visits.sum())"),
+        (SELECTED, "    return int(np.random.default_rng().choice(np.flatnonzero(scores == scores.max())))\n"),
+    ],
+}
+
+
+@pytest.mark.parametrize("what", SEARCHES)
+def test_a_mistake_in_the_search_costs_reanalysis_nothing(what, losing):
+    assert losing("search.py", SEARCHES[what], ["reanalysis"]) == {}
+
+
+RESULTS = "    results = [search(model, game.root(t), n_simulations, c_puct) for t in range(len(game.moves))]\n"
+OTHER = "    from labs.muzero.given.sine_model import SineModel\n"
+REANALYSES = {
+    "the settings are the default ones": (
+        [(", n_simulations, c_puct) for", ") for")],
+        "must search with the n_simulations that it was given",
+    ),
+    "c_puct is the default one": (
+        [(", n_simulations, c_puct) for", ", n_simulations) for")],
+        "with the c_puct that it was given",
+    ),
+    "another model searches": (
+        [(RESULTS, f"{OTHER}    model = SineModel(*game.planes.shape[1:], model.root.out_features)\n{RESULTS}")],
+        "must search with the model that it was given",
+    ),
+    "the first position is searched each time": (
+        [("game.root(t), n_simulations", "game.root(0), n_simulations")],
+        "does not search that before move 1",
+    ),
+    "values are those of the opponent": ([("[result.value for", "[-result.value for")], "It has the wrong sign."),
+    "visits are not divided": ([("result.visits / result.visits.sum()", "result.visits")], "must be divided by their sum"),
+    "the chosen move has the whole policy": (
+        [("result.visits / result.visits.sum()", "np.eye(len(result.visits))[result.move]")],
+        "the new search gives the visit shares",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REANALYSES)
+def test_a_mistake_in_reanalysis_costs_one_check_that_names_it(what, losing):
+    edits, says = REANALYSES[what]
+    failed = losing("reanalysis.py", edits, ["reanalysis"])
+    assert set(failed) == {"reanalysis.fresh"} and says in failed["reanalysis.fresh"], failed
+
+
+def test_changed_planes_of_the_old_game_cost_one_check(losing):
+    failed = losing("reanalysis.py", [(RESULTS, f"    game.planes[:] = 1 - game.planes\n{RESULTS}")], ["reanalysis"])
+    assert set(failed) == {"reanalysis.keeps"}, failed
