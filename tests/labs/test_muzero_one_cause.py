@@ -152,3 +152,64 @@ def test_a_mistake_in_reanalysis_costs_one_check_that_names_it(what, losing):
 def test_changed_planes_of_the_old_game_cost_one_check(losing):
     failed = losing("reanalysis.py", [(RESULTS, f"    game.planes[:] = 1 - game.planes\n{RESULTS}")], ["reanalysis"])
     assert set(failed) == {"reanalysis.keeps"}, failed
+
+
+STEP = "            weight = 1.0 / unroll_steps\n"
+SCALED = "    return scale * x + (1 - scale) * x.detach()\n"
+LOSSES = {
+    "the steps are added up": ([(STEP, STEP.replace("1.0 / unroll_steps", "1.0"))], "added up without the weight 1/K"),
+    "the last step is left out": ([("range(unroll_steps + 1)", "range(unroll_steps)")], "Step K is missing"),
+    "cross entropies are added up": ([("cross_entropy.mean()", "cross_entropy.sum()")], "The samples are added up, not averaged"),
+    "the reward of the move before": (
+        [("batch.rewards[:, k - 1])", "batch.rewards[:, max(k - 2, 0)])")],
+        "that of the move before",
+    ),
+    "values are turned": ([("batch.values[:, k])", "batch.values[:, k] * (-1) ** k)")], "turned from step to step"),
+    "values are not squared": ([("F.mse_loss(values", "F.l1_loss(values")], "it must be squared"),
+    "each with all targets": (
+        [("F.mse_loss(values, batch.values[:, k])", "(values[:, None] - batch.values[:, k]).square().mean()")],
+        "the targets of all samples",
+    ),
+    "the parts change places": (
+        [("policy, value, reward)\n    ###", "value, policy, reward)\n    ###")],
+        "This is the part value",
+    ),
+    "the total has other weights": (
+        [("Loss(policy + value", "Loss(policy + 0.25 * value")],
+        "The total is the sum of the parts",
+    ),
+}
+FLOWS = {
+    "a hook on the state itself": (
+        [(SCALED, "    x.register_hook(lambda gradient: scale * gradient)\n    return x\n")],
+        "for the reward and the prediction as well",
+    ),
+    "the factor of the paper's losses": (
+        [("scale_gradient(latents, 0.5)", "scale_gradient(latents, 1 / unroll_steps)")],
+        "by 1/K",
+    ),
+    "nothing flows": ([("scale_gradient(latents, 0.5)", "latents.detach()")], "something on the way is detached"),
+}
+BOTH = {
+    "not averaged and not halved": [LOSSES["the steps are added up"][0][0], (SCALED, "    return x\n")],
+    "only step 0": [(STEP, STEP.replace("1.0 / unroll_steps", "0.0"))],
+}
+
+
+@pytest.mark.parametrize("what", LOSSES)
+def test_a_mistake_in_the_parts_of_the_loss_costs_one_check_that_names_it(what, losing):
+    edits, says = LOSSES[what]
+    failed = losing("loss.py", edits, ["loss"])
+    assert set(failed) == {"loss.parts"} and says in failed["loss.parts"], failed
+
+
+@pytest.mark.parametrize("what", FLOWS)
+def test_a_mistake_in_the_flow_of_the_gradient_costs_one_check_that_names_it(what, losing):
+    edits, says = FLOWS[what]
+    failed = losing("loss.py", edits, ["loss"])
+    assert set(failed) == {"loss.gradient"} and says in failed["loss.gradient"], failed
+
+
+@pytest.mark.parametrize("what", BOTH)
+def test_a_wrong_loss_hides_no_wrong_gradient(what, losing):
+    assert set(losing("loss.py", BOTH[what], ["loss"])) == {"loss.parts", "loss.gradient"}

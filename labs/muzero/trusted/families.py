@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 
-from labs.muzero.trusted.loss import steps_and_gradients
+from labs.muzero.trusted.loss import outside, slips, steps_and_gradients
 from labs.muzero.trusted.model import DrawnModel, OwnModel, Sizes, draw_sizes, draw_weights, number_of_weights, weights_of
 from labs.muzero.trusted.search import RIGHT, SLIPS, Outcome, OwnSearch, Reading
 from labs.support.cases import Case, bank_of
@@ -106,8 +106,8 @@ def targets(rng: Random, *, beyond: bool, reanalysed: bool) -> Case:
     return {**{f"game {name}": array for name, array in game.items()}, **told, **right}
 
 
-def losing(rng: Random) -> Case:
-    """A batch with its loss by steps and its gradients."""
+def losing(rng: Random, *, otherwise: bool = False) -> Case:
+    """A batch with its loss by steps and its gradients; `otherwise`: for losses that weight the terms in another way, too."""
     sizes, model, arrays = _drawn(rng)
     numbers, count, steps = numbers_from(rng), rng.randrange(3, 6), rng.randrange(2, 6)
     ends = numbers.integers(1, steps + 3, size=count)  # the first step after the end
@@ -123,12 +123,15 @@ def losing(rng: Random) -> Case:
     }
     batch["rewards"] = batch["rewards"].astype(np.float32)
     terms, gradients = steps_and_gradients(model.model, batch)
+    directions = outside(model.model, batch, numbers) if otherwise else {}
     told = {f"batch {name}": array for name, array in batch.items()}
     return {
         **arrays,
         **told,
         "terms": terms,
         **{f"gradient {way}": array.astype(np.float32) for way, array in gradients.items()},
+        **{f"slip {name}": np.array(number) for name, number in slips(model.model, batch).items()},
+        **{f"outside {way}": array.astype(np.float32) for way, array in directions.items()},
     }
 
 
@@ -194,6 +197,7 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "beyond": lambda rng: targets(rng, beyond=True, reanalysed=False),
     "new values": lambda rng: targets(rng, beyond=True, reanalysed=True),
     "losing": losing,
+    "losing otherwise": lambda rng: losing(rng, otherwise=True),
     "searching": searching,
     "one q": lambda rng: searching(rng, "scales_one"),
     "bounds from 0": lambda rng: searching(rng, "bounds_begin_empty"),
