@@ -159,7 +159,10 @@ SCALED = "    return scale * x + (1 - scale) * x.detach()\n"
 LOSSES = {
     "the steps are added up": ([(STEP, STEP.replace("1.0 / unroll_steps", "1.0"))], "added up without the weight 1/K"),
     "the last step is left out": ([("range(unroll_steps + 1)", "range(unroll_steps)")], "Step K is missing"),
-    "cross entropies are added up": ([("cross_entropy.mean()", "cross_entropy.sum()")], "The samples are added up, not averaged"),
+    "cross entropies are added up": (
+        [("cross_entropy.mean()", "cross_entropy.sum()")],
+        "The samples are added up, not averaged",
+    ),
     "the reward of the move before": (
         [("batch.rewards[:, k - 1])", "batch.rewards[:, max(k - 2, 0)])")],
         "that of the move before",
@@ -213,3 +216,44 @@ def test_a_mistake_in_the_flow_of_the_gradient_costs_one_check_that_names_it(wha
 @pytest.mark.parametrize("what", BOTH)
 def test_a_wrong_loss_hides_no_wrong_gradient(what, losing):
     assert set(losing("loss.py", BOTH[what], ["loss"])) == {"loss.parts", "loss.gradient"}
+
+
+PLANES = "    planes = torch.as_tensor(np.array(board.current_state()), dtype=torch.float32)\n"
+NOISE = "    priors = torch.softmax(logits, dim=0).numpy()\n    priors[legal] += np.random.dirichlet([0.3] * legal.sum())\n"
+BOUNDS = "        bounds.update(node.sums[action] / node.visits[action])\n    ###"
+SELECTIONS = {
+    "noise at the root": ([(PRIORS, f"{NOISE}    return Node(latent, priors / priors.sum())\n")], "this search has no noise"),
+    "each is drawn": (SEARCHES["it selects at random"], "this search has no noise"),
+    "c_puct is the default one": ([("    scores = c_puct * node", "    scores = 1.25 * node")], "c_puct is always 1.25"),
+    "no square root": ([("np.sqrt(1 + node.visits.sum())", "(1 + node.visits.sum())")], "The square root is missing"),
+    "bounds of results": ([(BOUNDS, "        bounds.update(result)\n    ###")], "those of single results"),
+    "visits of legal moves alone": (SEARCHES["it returns the visits of legal moves alone"], "must have the shape"),
+    "visits are shares": (
+        [(RETURNED, RETURNED.replace("(root.visits,", "(root.visits / root.visits.sum(),"))],
+        "that many visits",
+    ),
+}
+ASKING = {
+    "a copy": [(PLANES, f"    import copy\n    board = copy.deepcopy(board).copy()\n{PLANES}")],
+    "game_end": [(PLANES, f"    if board.game_end()[0]:\n        return None\n{PLANES}")],
+    "last_move": SEARCHES["it asks the board for its last move"],
+}
+
+
+@pytest.mark.parametrize("what", SELECTIONS)
+def test_a_mistake_in_the_selection_costs_one_check_that_names_it(what, losing):
+    edits, says = SELECTIONS[what]
+    failed = losing("search.py", edits, ["search"])
+    assert set(failed) == {"search.visits"} and says in failed["search.visits"], failed
+
+
+@pytest.mark.parametrize("what", ASKING)
+def test_a_question_to_the_board_costs_one_check_that_names_it(what, losing):
+    failed = losing("search.py", ASKING[what], ["search"])
+    assert set(failed) == {"search.board"} and f"asked for {what}" in failed["search.board"], failed
+
+
+def test_rewards_that_are_subtracted_are_named(losing):
+    edits = [("result = node.rewards[action] - result", "result = -node.rewards[action] - result")]
+    failed = losing("search.py", edits, ["search"])
+    assert set(failed) == {"search.visits", "search.value"} and "rewards are subtracted" in failed["search.visits"], failed

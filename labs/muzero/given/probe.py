@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from labs.muzero.given.arrays import one_number, plain
-from labs.muzero.given.games import Batch, Game, Loss, Root, SearchResult, Targets
+from labs.muzero.given.games import NOBODY, Batch, Game, Loss, Root, SearchResult, Targets
 from labs.muzero.given.noted import NotedSearches
 from labs.muzero.given.sine_model import SineModel
 
@@ -97,12 +97,15 @@ class Unrolled:
 
 
 class Targeted:
-    """The targets of one position."""
+    """The targets of one position, and whether the game has stayed as it was."""
 
     def __init__(self, game: Arrays, winner: int, start: int, unroll_steps: int, seed: int) -> None:
         from MuZero.targets import make_targets
 
-        targets = make_targets(Game(**game, winner=winner), start, unroll_steps, np.random.default_rng(seed))
+        told = Game(**game, winner=winner)
+        kept = {name: plain(getattr(told, name)).copy() for name in GAME_FIELDS}
+        targets = make_targets(told, start, unroll_steps, np.random.default_rng(seed))
+        self.is_kept = all(np.array_equal(plain(getattr(told, name)), array) for name, array in kept.items())
         expect_type(targets, Targets, "make_targets")
         self.moves, self.policies = plain(targets.moves), plain(targets.policies)
         self.values, self.rewards = plain(targets.values), plain(targets.rewards)
@@ -125,10 +128,46 @@ class Lost:
         self.gradient = np.concatenate([plain(gradients[name]).reshape(-1) for name in sorted(gradients)])
 
 
+class TalkativeRoot(Root):
+    """A root that also answers what MuZero may not ask, as a board on which nobody has won and no stone is known.
+
+    So a search that asks too much costs only the check of the board.
+    """
+
+    players = (1, 2)
+    current_player, last_move = 1, -1
+    states: Mapping[int, int] = {}
+
+    def copy(self) -> TalkativeRoot:
+        """Return a copy."""
+        return TalkativeRoot(self._planes, self._availables)
+
+    def __copy__(self) -> TalkativeRoot:  # type: ignore[override]
+        return self.copy()
+
+    def __deepcopy__(self, memo: object) -> TalkativeRoot:  # type: ignore[override]
+        return self.copy()
+
+    def get_current_player(self) -> int:
+        """Return the player to move."""
+        return self.current_player
+
+    def has_a_winner(self) -> tuple[bool, int]:
+        """Return that nobody has won."""
+        return False, NOBODY
+
+    def game_end(self) -> tuple[bool, int]:
+        """Return that the game goes on."""
+        return False, NOBODY
+
+
 class Searched:
     """The result of one search, and the nodes that it added: for each its parent (0 is the root) and its action, [M, 2].
 
     A node is known by its latent state; a parent with any other latent state is -1.
+
+    Args:
+        is_strict: whether the board refuses what MuZero may not ask.
     """
 
     def __init__(
@@ -139,6 +178,7 @@ class Searched:
         availables: np.ndarray,
         n_simulations: int,
         c_puct: float,
+        is_strict: bool = False,
     ) -> None:
         from MuZero.search import search
 
@@ -156,7 +196,8 @@ class Searched:
             return following, rewards
 
         model.dynamics = noted  # type: ignore[method-assign]
-        result = search(model, Root(planes, availables.tolist()), n_simulations, c_puct)
+        root = (Root if is_strict else TalkativeRoot)(planes, availables.tolist())
+        result = search(model, root, n_simulations, c_puct)
         expect_type(result, SearchResult, "search")
         self.nodes = np.array([*nodes]).reshape(-1, 2)
         self.visits, self.move = plain(result.visits), int(result.move)

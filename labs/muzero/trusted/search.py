@@ -15,6 +15,7 @@ from labs.muzero.trusted.model import DrawnModel
 
 NARROWEST = 1e-5
 C2 = 19652  # the paper's c2
+C_PUCT = 1.25  # the default
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,10 @@ class Reading:
         begins_at_0: an action that has not been taken has a scaled q of 0, and not of 1/2.
         bounds_begin_empty: the first q is both q_min and q_max, instead of being compared with a bound that begins at 0.
         bounds_of_actions: q_min and q_max are those of actions alone, and do not include the network's value of the root.
+        passes_c_puct: c_puct is the one that the search was given, and not always its default.
+        takes_root: the square root in the bonus.
+        adds_rewards: a reward counts for the player who acts, and not against them.
+        bounds_of_means: q_min and q_max are those of mean results, and not of single ones.
     """
 
     current_bounds: bool = False
@@ -57,6 +62,10 @@ class Reading:
     begins_at_0: bool = True
     bounds_begin_empty: bool = True
     bounds_of_actions: bool = True
+    passes_c_puct: bool = True
+    takes_root: bool = True
+    adds_rewards: bool = True
+    bounds_of_means: bool = True
 
 
 RIGHT = tuple(Reading(current_bounds=now, grows=grows) for grows in (False, True) for now in (False, True))
@@ -75,6 +84,10 @@ SLIPS = {
     "begins_at_0": Reading(begins_at_0=False),
     "bounds_begin_empty": Reading(bounds_begin_empty=False),
     "bounds_of_actions": Reading(bounds_of_actions=False),
+    "passes_c_puct": Reading(passes_c_puct=False),
+    "takes_root": Reading(takes_root=False),
+    "adds_rewards": Reading(adds_rewards=False),
+    "bounds_of_means": Reading(bounds_of_means=False),
 }
 
 
@@ -142,25 +155,29 @@ class OwnSearch:
         if edge is None:
             latent, reward = self._model.dynamics(place.latent, np.array([action]))
             below, result = self._place(latent, self._legal if self._reading.masks_below else None)
-            edge = place.edges[action] = _Edge(float(reward[0]) if self._reading.rewards else 0.0, below)
+            factor = self._reading.rewards * (1.0 if self._reading.adds_rewards else -1.0)
+            edge = place.edges[action] = _Edge(factor * float(reward[0]), below)
             self._edges.append(edge)
         else:
             result = self._simulate(edge.below)
         result = edge.reward - result if self._reading.turns else edge.reward + result
         edge.results.append(result)
-        self._seen = [min(self._seen[0], edge.q), max(self._seen[1], edge.q)]
+        new = edge.q if self._reading.bounds_of_means else result
+        self._seen = [min(self._seen[0], new), max(self._seen[1], new)]
         return result
 
     def _selected(self, place: _Place) -> int:
         counts_one = self._reading.counts_itself and (self._reading.counts_root or place is not self._root)
         total = int(counts_one) + sum(len(edge.results) for edge in place.edges.values())
         unseen = 0.0 if self._reading.begins_at_0 else 0.5
-        c_puct = self._c_puct + (np.log((total + C2 + 1) / C2) if self._reading.grows else 0.0)
+        c_puct = (self._c_puct if self._reading.passes_c_puct else C_PUCT) + (
+            np.log((total + C2 + 1) / C2) if self._reading.grows else 0.0
+        )
         scores = []
         for action, prior in place.priors.items():
             edge = place.edges.get(action)
             count = len(edge.results) if edge else 0
-            bonus = c_puct * prior * np.sqrt(total) / (1 + count)
+            bonus = c_puct * prior * (np.sqrt(total) if self._reading.takes_root else total) / (1 + count)
             scores.append((bonus + (self._scaled(edge.q, place) if edge else unseen), action))
         scores.sort(key=lambda pair: -pair[0])
         if len(scores) > 1:
