@@ -1,5 +1,6 @@
 """In the lab MuZero one mistake costs the points of one check, whose message names it, and no right solution loses any."""
 
+import copy
 import importlib
 import sys
 from random import Random
@@ -42,11 +43,11 @@ def forget_solutions():
 
 
 class Here:
-    """A worker in this process, in which the submission is imported again after each fault."""
+    """A worker in this process: it gets copies, and imports the submission again after each fault."""
 
     def call(self, operation, *, limit_s, **arguments):
         try:
-            return follow(importlib.import_module, **arguments)
+            return follow(importlib.import_module, **copy.deepcopy(arguments))
         except Exception as error:
             self.close()
             raise StudentFault(f"{type(error).__name__}: {error}") from error
@@ -257,3 +258,49 @@ def test_rewards_that_are_subtracted_are_named(losing):
     edits = [("result = node.rewards[action] - result", "result = -node.rewards[action] - result")]
     failed = losing("search.py", edits, ["search"])
     assert set(failed) == {"search.visits", "search.value"} and "rewards are subtracted" in failed["search.visits"], failed
+
+
+RESULT = "result = 1.0 if game.players[t] == game.winner else -1.0"
+REWARD = "rewards[k] = result if t == length - 1 else 0.0"
+TARGETS = {
+    "results of the player of step 0": (
+        [(RESULT, RESULT.replace("[t]", "[start]"))],
+        "targets.players",
+        "It has the wrong sign",
+    ),
+    "results of the opponent": (
+        [(RESULT, RESULT.replace("==", "!=")), (REWARD, REWARD.replace("= result", "= -result"))],
+        "targets.players",
+        "It has the wrong sign",
+    ),
+    "a draw is a loss": ([("if game.winner == NOBODY", "if game.winner == 0")], "targets.players", "so the value is 0; got -1"),
+    "no value where the end is in sight": (
+        [
+            (
+                "        values[k] = result if",
+                "        values[k] = 0 if start + unroll_steps >= length and game.values is None else result if",
+            )
+        ],
+        "targets.players",
+        "is to move, so the value is",
+    ),
+    "the game loses its policies": (
+        [("policies[k] = game.policies[t]\n", "policies[k] = game.policies[t]\n        game.policies[t] = 0\n")],
+        "targets.players",
+        "make_targets changes the game",
+    ),
+    "an index behind the end": ([("        if t >= length:\n            break\n", "")], "targets.absorbing", "out of bounds"),
+    "the reward of the new value": ([(REWARD, REWARD.replace("result", "values[k]"))], "targets.absorbing", "so its reward is"),
+}
+
+
+@pytest.mark.parametrize("what", TARGETS)
+def test_a_mistake_in_the_targets_costs_one_check_that_names_it(what, losing):
+    edits, check, says = TARGETS[what]
+    failed = losing("targets.py", edits, ["targets"])
+    assert set(failed) == {check} and says in failed[check], failed
+
+
+def test_a_wrong_result_hides_no_wrong_reward(losing):
+    edits = [(RESULT, RESULT.replace("[t]", "[start]")), (REWARD, REWARD.replace("= result", "= -result"))]
+    assert set(losing("targets.py", edits, ["targets"])) == {"targets.players", "targets.absorbing"}

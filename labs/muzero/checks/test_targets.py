@@ -17,6 +17,7 @@ from labs.support.cases import Case, Cases
 POSITIONS = 40
 NOBODY = -1
 NAMES = ("moves", "policies", "values", "rewards")
+KEPT = "is_kept"
 
 
 def targets_of(worker: Worker, case: Case, rng: Random) -> Values:
@@ -24,9 +25,18 @@ def targets_of(worker: Worker, case: Case, rng: Random) -> Values:
     game, steps = part_of(case, "game"), int(case["steps"])
     actions = game["legal"].shape[1]
     told = {"winner": int(case["winner"]), "start": int(case["start"]), "unroll_steps": steps, "seed": rng.randrange(2**31)}
-    values = probed(worker, "Targeted", NAMES, game=game, **told)
+    values = probed(worker, "Targeted", (*NAMES, KEPT), game=game, **told)
     shapes = ((steps,), (steps + 1, actions), (steps + 1,), (steps,))
-    return {n: expect_numbers(values, n, shape, f"Targets.{n}") for n, shape in zip(NAMES, shapes, strict=True)}
+    found = {n: expect_numbers(values, n, shape, f"Targets.{n}") for n, shape in zip(NAMES, shapes, strict=True)}
+    return {**found, KEPT: values[KEPT]}
+
+
+def targets_or_none(worker: Worker, case: Case, rng: Random) -> Values | None:
+    """Return the submission's targets for a case that reaches the end; None for a fault, which targets.absorbing judges."""
+    try:
+        return targets_of(worker, case, rng)
+    except StudentFault:
+        return None
 
 
 def where(case: Case, k: int) -> str:
@@ -52,12 +62,24 @@ def test_players(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     for _ in range(POSITIONS):
         case = cases.draw("within", rng)
         values = targets_of(worker, case, rng)
-        expect_game(case, values)
-        for k, (got, right) in enumerate(zip(values["values"], case["values"], strict=True)):
-            if not close(got, right):
-                side = f"player {player_at(case, k)} is to move"
-                raise StudentFault(f"{where(case, k)}, {side}, so the value is {right:g}; got {got:g}.{_turned(got, right)}")
-    ruling.seen = f"The same targets for {POSITIONS} positions."
+        if not values[KEPT]:
+            raise StudentFault("make_targets changes the game that it is given; later targets are made from it, too.")
+        _expect_players(case, values)
+    for _ in range(POSITIONS // 2):
+        case = cases.draw("beyond", rng)
+        if (reaching := targets_or_none(worker, case, rng)) is not None:
+            _expect_players(case, reaching)
+    ruling.seen = f"The same targets for {POSITIONS + POSITIONS // 2} positions."
+
+
+def _expect_players(case: Case, values: Values) -> None:
+    """Raise StudentFault unless moves, policies and values before the end are right; the last move is for targets.absorbing."""
+    expect_game(case, values)
+    for k in range(int(case["within"])):
+        got, right = values["values"][k], case["values"][k]
+        if not close(got, right):
+            side = f"player {player_at(case, k)} is to move"
+            raise StudentFault(f"{where(case, k)}, {side}, so the value is {right:g}; got {got:g}.{_turned(got, right)}")
 
 
 def _turned(got: float, right: float) -> str:
@@ -70,7 +92,8 @@ def expect_game(case: Case, values: Values) -> None:
     for k in range(within):
         if not close(values["policies"][k], case["policies"][k]):
             raise StudentFault(f"{where(case, k)}, the policy is that of the game before move {start + k}; got another.")
-        if k < len(values["moves"]) and int(values["moves"][k]) != int(case["game moves"][start + k]):
+        is_last = start + k == len(case["game moves"]) - 1
+        if k < len(values["moves"]) and not is_last and int(values["moves"][k]) != int(case["game moves"][start + k]):
             right = int(case["game moves"][start + k])
             raise StudentFault(f"{where(case, k)}, the game's move was {right}; got {int(values['moves'][k])}.")
 
@@ -86,16 +109,19 @@ def test_absorbing(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) ->
     ruling.expected = (
         "The last move earns its result; after the end, values and rewards are 0, and there is no policy to learn."
     )
+    drawn = [cases.draw("within", rng) for _ in range(POSITIONS // 2)]
+    within_game = [targets_of(worker, case, rng) for case in drawn]
+    are_right = all(close(values["values"], case["values"]) for case, values in zip(drawn, within_game, strict=True))
     for number in range(POSITIONS):
-        case = cases.draw("beyond" if number % 2 else "new values", rng)
+        case = cases.draw("beyond" if number % 2 or not are_right else "new values", rng)
         values, within = targets_of(worker, case, rng), int(case["within"])
         _expect_last_move(case, values, within - 1)
-        _expect_rewards(case, values, within)
+        is_right = are_right or close(values["rewards"], case["rewards"])
+        _expect_rewards(case, values, within, case["rewards"] if is_right else _own_rewards(case, values))
         for k in range(within, len(values["values"])):
             _expect_nothing_to_learn(case, values, k)
-    for _ in range(POSITIONS // 2):
-        case = cases.draw("within", rng)
-        rewards = targets_of(worker, case, rng)["rewards"]
+    for case, values in zip(drawn, within_game, strict=True):
+        rewards = values["rewards"]
         if rewards.any():
             wrong = int(np.flatnonzero(rewards)[0])
             move = int(case["start"]) + wrong
@@ -109,8 +135,18 @@ def _expect_last_move(case: Case, values: Values, k: int) -> None:
         raise StudentFault(f"{where(case, k)}, the last move of the game was {right}; got {got:g}.")
 
 
-def _expect_rewards(case: Case, values: Values, within: int) -> None:
-    for k, (got, right) in enumerate(zip(values["rewards"], case["rewards"], strict=True)):
+def _own_rewards(case: Case, values: Values) -> np.ndarray:
+    """Return the rewards by the submission's own value of the last position, whose player makes the last move.
+
+    So a wrong result, which costs targets.players, costs no second check.
+    """
+    own = np.zeros(len(case["rewards"]))
+    own[int(case["within"]) - 1] = values["values"][int(case["within"]) - 1]
+    return own
+
+
+def _expect_rewards(case: Case, values: Values, within: int, rewards: np.ndarray) -> None:
+    for k, (got, right) in enumerate(zip(values["rewards"], rewards, strict=True)):
         if close(got, right):
             continue
         if k == within - 1:
@@ -147,7 +183,10 @@ def test_reanalysed(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -
     ruling.expected = "Before the end the values are those of the new searches; the reward of the last move stays the result."
     for _ in range(POSITIONS):
         case = cases.draw("new values", rng)
-        values, within = targets_of(worker, case, rng), int(case["within"])
+        if (values := targets_or_none(worker, case, rng)) is None:
+            case = cases.draw("new values within", rng)
+            values = targets_of(worker, case, rng)
+        within = int(case["within"])
         got, right, result = values["values"], case["values"], case["results"][int(case["start"]) :]
         for k in range(within):
             if not close(got[k], right[k]):

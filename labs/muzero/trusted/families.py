@@ -196,6 +196,7 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "within": lambda rng: targets(rng, beyond=False, reanalysed=False),
     "beyond": lambda rng: targets(rng, beyond=True, reanalysed=False),
     "new values": lambda rng: targets(rng, beyond=True, reanalysed=True),
+    "new values within": lambda rng: targets(rng, beyond=False, reanalysed=True),
     "losing": losing,
     "losing otherwise": lambda rng: losing(rng, otherwise=True),
     "searching": searching,
