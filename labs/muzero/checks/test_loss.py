@@ -28,7 +28,7 @@ SLIPS = {
 }
 FACTOR = 1e-3  # of the largest entry: how far gradients in float32 may be off
 OTHERWISE = 4  # batches that tell how the gradient of a wrong loss flows
-OUTSIDE = 5e-4  # of its size: what rounding may add to a gradient that flows rightly, less than a sixth of what a slip does
+OUTSIDE = 2e-4  # of its size: what rounding may add to a gradient that flows rightly, less than a sixth of what a slip does
 HALVES = "The latent states themselves are halved on the way into the dynamics, not only their gradient."
 OF_PREDICTIONS = {
     "policy halves": HALVES,

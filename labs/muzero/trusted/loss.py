@@ -21,7 +21,7 @@ SLIPS = NEVER, CUT, SHARED, INPUTS, OUTPUTS, STATES = (
 """Where the gradient is halved: at every input of g, or only at inputs that are outputs of g; or, by mistake, nowhere, or for f
 as well, at every state that enters g or at every state that leaves it, or at each state itself, for the reward as well. Or it
 is cut off or multiplied by 1/K in place of 1/2."""
-DIRECTIONS = 24
+DIRECTIONS = 6
 
 
 def steps_and_gradients(model: SineModel, batch: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
