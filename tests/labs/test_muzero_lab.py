@@ -153,6 +153,11 @@ def test_the_small_number_in_the_divisor_of_the_scaling_may_be_ten_times_too_lar
         assert np.allclose((latents - low) / (width + 1e-4), (latents - low) / width, atol=NEAR)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_name_of_a_case_has_the_slash_that_parts_names_in_a_bank(family):
+    assert not [name for name in FAMILIES[family](Random(1)) if "/" in name]
+
+
 @pytest.mark.parametrize(
     ("family", "slip"),
     [("one q", "scales_one"), ("bounds from 0", "bounds_begin_empty"), ("bounds with the root", "bounds_of_actions")],

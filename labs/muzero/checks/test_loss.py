@@ -24,7 +24,7 @@ SLIPS = {
     "outputs and heads": HEADS,
     "states": "It is halved for the reward and the prediction as well; halve it only on the way into the dynamics.",
     "cut off": "It is cut off where latent states enter the dynamics: something on the way is detached.",
-    "by 1/K": "It is multiplied by 1/K where latent states enter the dynamics; that factor is 1/2.",
+    "shared out": "It is multiplied by 1/K where latent states enter the dynamics; that factor is 1/2.",
 }
 FACTOR = 1e-3  # of the largest entry: how far gradients in float32 may be off
 OTHERWISE = 4  # batches that tell how the gradient of a wrong loss flows

@@ -13,7 +13,7 @@ RIGHT = ALWAYS, AFTER_THE_FIRST = "always", "after the first"
 SLIPS = NEVER, CUT, SHARED, INPUTS, OUTPUTS, STATES = (
     "never",
     "cut off",
-    "by 1/K",
+    "shared out",
     "inputs and heads",
     "outputs and heads",
     "states",
