@@ -11,7 +11,7 @@ There, a move may also be a list `[method, argument, ...]`: the game goes on wit
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from random import Random
 from typing import Any, Self
 
@@ -188,11 +188,17 @@ def _numbers(board: Any, name: str) -> np.ndarray:
 
 
 def _listed(value: Any) -> Any:
-    """Return nested collections as lists of numbers and arrays; an array or a tensor with one entry is a number."""
+    """Return nested collections as lists of numbers and arrays; an array or a tensor with one entry is a number.
+
+    A set is given in ascending order: its own depends on how it came about, so that the set and its copy may differ.
+    """
     if hasattr(value, "__array__"):
         array = np.asarray(value)
         return array if array.size != 1 else number(array)
-    return [_listed(item) for item in value] if isinstance(value, Collection) and not isinstance(value, str) else number(value)
+    if not isinstance(value, Collection) or isinstance(value, str):
+        return number(value)
+    items = [_listed(item) for item in value]
+    return sorted(items) if isinstance(value, Set) else items
 
 
 def follow(

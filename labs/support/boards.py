@@ -98,16 +98,22 @@ class Walk:
         position: the position after that part.
         seen: what the board shows at the start and after each move.
         stop: what cut the line short, as a sentence; empty if nothing did.
+        left_out: a fault after that part that another check reports, as a sentence; empty if there is none.
     """
 
     position: LabPosition
     seen: tuple[Values, ...]
     stop: str
+    left_out: str = ""
 
     @property
     def plies(self) -> int:
         """The number of moves and calls that the board followed."""
         return len(self.position.moves)
+
+    def up_to(self, ply: int, left_out: str) -> Walk:
+        """Return the line up to a ply, and the fault after it that another check reports."""
+        return Walk(replace(self.position, moves=self.position.moves[:ply]), self.seen[: ply + 1], "", left_out)
 
     def listed(self, ply: int) -> list[int]:
         """Return what the board lists as legal at a ply."""
@@ -175,13 +181,19 @@ class Tally:
 
 
 def walks(
-    worker: Worker, draw: Callable[[], tuple[LabPosition, Case]], lines: int, tally: Tally, *watch: str
+    worker: Worker,
+    draw: Callable[[], tuple[LabPosition, Case]],
+    lines: int,
+    tally: Tally,
+    *watch: str,
+    judged: Callable[[Case, Walk], Walk] = lambda _, walk: walk,
 ) -> Iterator[tuple[Case, Walk]]:
     """Yield lines as far as the student's board follows them, and more of them while the tally lacks something.
 
     Args:
         draw: draws a line.
         watch: what the board is to show besides `availables`.
+        judged: returns the part of a line that can be judged, if another check reports a fault after it.
 
     Raises:
         StudentFault: the tally still lacks something after all lines have been yielded, or player 2 cannot begin and the tally
@@ -198,8 +210,8 @@ def walks(
                 tally.cut(fault)
                 continue
             tally.found[SECOND] += 1
-        walk = walked(worker, position, *watch)
-        tally.cut(walk.stop)
+        walk = judged(case, walked(worker, position, *watch))
+        tally.cut(walk.stop or walk.left_out)
         tally.found[LATE] += max(0, walk.plies - len(position.moves) // 2)
         yield case, walk
     if tally.lacking:
@@ -227,15 +239,15 @@ def _fault_at_the_start(worker: Worker, position: LabPosition) -> str:
     return ""
 
 
-def expect_new_game(worker: Worker, line: LabPosition, watch: Sequence[str], *, played: int | None = None) -> None:
-    """Raise StudentFault unless a line looks the same on a board that has played it before and begun again by `init_board`.
+def expect_new_game(worker: Worker, line: LabPosition, watch: Sequence[str], *, after: Sequence[Step]) -> None:
+    """Raise StudentFault unless a line looks the same on a board that has played before and begun again by `init_board`.
 
     Args:
         line: moves that the student's board follows.
         watch: what has to be the same; see `grader.confinement.boards.watched`.
-        played: how many of the moves are played before; by default all.
+        after: the moves of the game before, which the student's board follows as well.
     """
-    again, moves = replace(line, earlier=line.moves[:played]), list(line.moves)
+    again, moves = replace(line, earlier=tuple(after)), list(line.moves)
     begins = f"init_board({line.start_player}) after a game of {len(again.earlier)} moves on this board"
     (new,) = worker.call("follow", position=line.before(0), lines=[moves], watch=list(watch))
     try:

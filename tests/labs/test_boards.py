@@ -283,6 +283,12 @@ def test_moves_may_be_listed_in_any_collection_and_stones_in_any_mapping(listed)
     assert listed_in(values) == [1, 4, 6] and stones_in(values) == {2: 1}
 
 
+def test_a_set_and_its_copy_are_shown_in_the_same_order():
+    listed = {9, 4, 0, 7} - {4}
+    shown = [watched(SimpleNamespace(availables=moves), ["availables!"]) for moves in (listed, frozenset([0, 7, 9]))]
+    assert [values["availables"].tolist() for values in shown] == [[0, 7, 9]] * 2
+
+
 def test_a_dict_of_moves_is_not_taken_for_a_list():
     with pytest.raises(StudentFault, match=r"availables must be a list of integers; it gives numbers of shape \(3, 2\)"):
         listed_in(watched(SimpleNamespace(availables=dict.fromkeys([1, 4, 6], 1)), ["availables!"]))

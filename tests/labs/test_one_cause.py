@@ -7,27 +7,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from lab_grading import graded, reference
 
 from grader.assignment import ROOT
-from grader.assignment_file import load_named
 from grader.confinement.boards import GivenBoard, board_at
-from grader.confinement.sandbox import find_sandbox
-from grader.instructor import trust
 from labs.go.trusted import families as go_families
 from labs.nogo.trusted import families as nogo_families
 from labs.support.boards import LabPosition, Tally
 from labs.support.tables import table_in, table_of
 
 pytestmark = pytest.mark.usefixtures("checks_run_here")
-POSITIONS = [("nogo", "middle", nogo_families.after_moves), ("go", "middle", go_families.searched_position)]
-NOGO = (ROOT / "labs/nogo/reference/NoGo/board.py").read_text(encoding="utf-8")
-GO = (ROOT / "labs/go/reference/Go/board.py").read_text(encoding="utf-8")
+POSITIONS = [("nogo", "middle", nogo_families.after_moves), ("go", "middle 4x3", go_families.searched_position)]
+NOGO, GO = reference("nogo", "board"), reference("go", "board")
 LONG = pytest.mark.thorough("the same losses as of another lie")
-PATHS = {
-    "nogo": {"board": "NoGo/board.py", "search": "AlphaZero/mcts_alphaZero.py"},
-    "go": {"board": "Go/board.py", "search": "AlphaZero/mcts_alphaZero.py"},
-}
-SEARCH = (ROOT / "labs/nogo/reference/AlphaZero/mcts_alphaZero.py").read_text(encoding="utf-8")
+SEARCH = reference("nogo", "search")
 LISTED = "if point not in self.states and self._is_legal(point)]"
 LIES = {
     "it is over everywhere": (
@@ -114,13 +107,6 @@ def test_a_tally_names_what_was_judged_too_rarely():
     assert tally.lacking == ["ends"]
     tally.found["ends"] += 2
     assert tally.lacking == []
-
-
-def graded(tmp_path, lab="nogo", **files):
-    """The checks of a lab that the reference with other files loses, each with its message."""
-    content = {PATHS[lab][name]: text.encode() for name, text in files.items()}
-    sample = trust.Sample(kind="mutants", name="a-lie", why="It lies.", files=content)
-    return trust.run_sample(sample, tmp_path, find_sandbox(), seed=1, assignment=load_named(lab)).failed
 
 
 def lying(how):
@@ -324,6 +310,23 @@ SLIPS = {
         "rules.copy",
         "the copy differs from its original in availables after the same",
     ),
+    "a new game keeps a single pass": (
+        "go",
+        [("        self._passes = 0  # in a row\n", "        self._passes = getattr(self, '_passes', 0) % 2\n")],
+        "rules.end",
+        "differs from that of a new board if init_board(",
+    ),
+    "points of nobody count half": (
+        "go",
+        [
+            (
+                "        return black - white - self.komi\n",
+                "        return black - white - self.komi + sum(owner == 0 for owner in areas.values()) / 2\n",
+            )
+        ],
+        "rules.score",
+        "Count stones and the empty points that reach stones of one player only",
+    ),
     "the pass is listed first": (
         "go",
         [("        return [*legal, self.pass_action()]\n", "        return [self.pass_action(), *legal]\n")],
@@ -340,6 +343,7 @@ SHOWN = {
     "the end is right and the list is old",
     "a copy takes player 1 for the side to move",
     "a real game is over when one point is left",
+    "a new game keeps a single pass",
 }
 REPEATED = pytest.mark.thorough("the same losses as of another slip, or one more message")
 
@@ -353,6 +357,14 @@ def test_a_slip_costs_its_own_check_alone(what, tmp_path):
         board = board.replace(old, new)
     failed = graded(tmp_path, lab=lab, board=board)
     assert set(failed) == {check} and says in failed[check], failed
+
+
+def test_a_pass_that_keeps_the_turn_costs_neither_the_legal_actions_nor_the_captures(tmp_path):
+    old = "        self.current_player = 3 - self.current_player\n"
+    new = f"        if move != self.pass_action():\n    {old}"
+    assert GO.count(old) == 1
+    failed = graded(tmp_path, lab="go", board=GO.replace(old, new))
+    assert set(failed) == {"rules.end", "simulation.double_pass"} and "is to move; got" in failed["rules.end"], failed
 
 
 OWN_STONES = (
@@ -409,7 +421,7 @@ def test_a_missing_simulation_costs_neither_the_rules_nor_the_search(how, tmp_pa
 
 
 def test_a_missing_method_that_only_the_search_calls_costs_it_nothing(tmp_path):
-    search = (ROOT / "labs/go/reference/AlphaZero/mcts_alphaZero.py").read_text(encoding="utf-8")
+    search = reference("go", "search")
     board = GO.replace("self.pass_action()", "self.width * self.height")
     old, new = (
         "        return self.width * self.height\n",

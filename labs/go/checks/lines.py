@@ -24,7 +24,7 @@ from labs.support.boards import (
 )
 from labs.support.cases import Case
 
-BOARD = "Go.board.Board"
+BOARD, TO_MOVE = "Go.board.Board", "get_current_player"
 LEGAL, TAKEN, SUICIDE, KO, SUPERKO, OVER = range(6)
 REASONS = {
     TAKEN: "it is taken",
@@ -64,7 +64,10 @@ class Ply:
 def followed_lines(
     worker: Worker, ruling: Ruling, draw: Callable[[], Case], lines: int, tally: Tally, *watch: str
 ) -> Iterator[tuple[Case, Walk]]:
-    """Yield the lines of cases as far as the student's board follows them; see `labs.support.boards.walks`."""
+    """Yield the lines of cases as far as the student's board follows them; see `labs.support.boards.walks`.
+
+    If the check does not watch the side to move, a line ends before that goes wrong, such as by a pass that keeps the turn.
+    """
 
     def start() -> tuple[LabPosition, Case]:
         case = draw()
@@ -72,7 +75,18 @@ def followed_lines(
         ruling.evidence["line"] = position.to_json()
         return position, case
 
-    yield from walks(worker, start, lines, tally, *watch)
+    if TO_MOVE in watch:
+        yield from walks(worker, start, lines, tally, *watch)
+    else:
+        yield from walks(worker, start, lines, tally, *watch, f"{TO_MOVE}?", judged=_until_turns_go_wrong)
+
+
+def _until_turns_go_wrong(case: Case, walk: Walk) -> Walk:
+    right = [np.array_equal(values[TO_MOVE], case["players"][ply]) for ply, values in enumerate(walk.seen)]
+    if all(right) or not right[0]:  # where the other player begins, all stones only change colours
+        return walk
+    ply = right.index(False)
+    return walk.up_to(ply - 1, f"{walk.position.after(ply)}, the board is wrong about the side to move.")
 
 
 def plies(walk: Walk) -> Iterator[Ply]:

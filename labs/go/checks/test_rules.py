@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count, cycle
 from random import Random
 
@@ -40,6 +41,7 @@ from labs.support.boards import (
     TAKEN_TRIED,
     UNLISTED,
     LabPosition,
+    Step,
     Tally,
     Walk,
     expect_last_move,
@@ -61,6 +63,7 @@ REFUSING = ((None, "game"), (OVER, "game"), (KO, "game"), (SUPERKO, "repetition"
 COPIED = ("game", "shallow", "repetition", "second", "shallow", "deep", "new ko")
 # What a check must see of the games, if the student's board does not follow them to their ends.
 LATE_MOVES, SCORES, ENDS, CAPTURES = 20, 80, 6, 10
+LATE_TRIED = 8  # late moves where only one position of each game is tried
 ILLEGAL = {SUICIDE: ("suicides", 10), KO: ("kos", 2), SUPERKO: ("repetitions", 1)}  # illegal points of each kind
 
 
@@ -120,14 +123,14 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """Compare the end of the game, the winner, the side to move and the last move at every ply.
 
     At last, play some of the games again on a board on which they have been played to the end or up to a ko: `init_board`
-    begins a new game there.
+    begins a new game there. After a single pass, the new game begins with two more.
 
     Accepts: a winner by the board's own score, which rules.score judges. Also see `test_captures`.
     """
     ruling.expected = "Two passes in a row end the game, and the score decides it."
     tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
     watch, numbers = ("game_end", "get_current_player", "score?", "last_move"), count()
-    ended, kos = list[LabPosition](), list[tuple[LabPosition, int]]()
+    ended, kos, passed = [list[tuple[LabPosition, Sequence[Step]]]() for _ in range(3)]  # games, each with the one before it
 
     def draw() -> Case:
         return draw_game(cases, rng) if next(numbers) % DRAWN_EVERY else cases.draw("drawn", rng)
@@ -137,11 +140,20 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             expect_end(ply, case)
             expect_last_move(ply.values, walk.position, ply.number)
             tally.found["ends"] += int(case["ends"][ply.number][0])
-        ended.append(walk.position)
-        kos += [(walk.position, ply) for ply in range(walk.plies) if KO in case["why"][ply]][:1]
-    for position, played in [*((position, None) for position in ended[:AGAIN]), *kos[:AGAIN]]:
-        expect_new_game(worker, position, ("availables", *watch, "states?", "captures?"), played=played)
+        line = walk.position
+        ended.append((line, line.moves))
+        kos += [(line, line.moves[:ply]) for ply in range(walk.plies) if KO in case["why"][ply]][:1]
+        two_passes = replace(line, moves=(int(case["size"].prod()),) * 2)
+        passed += [(two_passes, line.moves[:ply]) for ply in _single_passes(case, walk)][:1]
+    for game, before in (*ended[:AGAIN], *kos[:AGAIN], *passed[:AGAIN]):
+        expect_new_game(worker, game, ("availables", *watch, "states?", "captures?"), after=before)
     ruling.seen = f"The same ends and winners in {GAMES} games."
+
+
+def _single_passes(case: Case, walk: Walk) -> list[int]:
+    """Return the plies after a single pass."""
+    line = line_of(case)
+    return [ply for ply in range(1, walk.plies + 1) if is_pass(case, line[ply - 1]) and not case["ends"][ply][0]]
 
 
 @pytest.mark.points("rules.score")
@@ -171,7 +183,7 @@ def _explain_score(ply: Ply, got: float, right: float, komi: float) -> None:
         reason = "The komi is on the wrong side: white receives it"
     elif empty and komi and got == right + komi:
         reason = "The komi is missing"
-    elif (got - right) % 1:
+    elif komi % 1 and not got % 1:
         reason = "The komi need not be an integer; subtract it as it is"
     elif got in (-right, -right - 2 * komi):  # white's score, with or without the komi
         reason = "The sign is wrong: the score is black's, and black is the player who began"
@@ -230,13 +242,12 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
     """
     ruling.expected = "do_move raises ValueError for an illegal action and leaves the board as it was."
     watch = ["availables", "get_current_player?", "states?", "captures?", "last_move?", "game_end?", "score?"]
-    tally = Tally({LATE: LATE_MOVES, UNLISTED: TAKEN_TRIED})
+    tally = Tally({LATE: LATE_TRIED, UNLISTED: TAKEN_TRIED})
     kinds, families = cycle(REFUSING), cycle(REFUSING)
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families)[1], rng), REFUSED, tally, "states?"):
         wanted, _ = next(kinds)
-        line = line_of(case)
-        passed = [ply for ply in range(1, walk.plies + 1) if is_pass(case, line[ply - 1]) and not case["ends"][ply][0]]
-        having = [ply for ply in range(walk.plies + 1) if wanted in case["why"][ply]] if wanted is not None else passed
+        plies_with = [ply for ply in range(walk.plies + 1) if wanted in case["why"][ply]]
+        having = plies_with if wanted is not None else _single_passes(case, walk)
         ply = rng.choice(having or range(walk.plies // 2, walk.plies + 1))
         why, listed, position = case["why"][ply], walk.listed(ply), walk.position
         taken = shown_stones(walk.seen[ply]) or {}

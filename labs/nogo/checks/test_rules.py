@@ -130,7 +130,7 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             tally.found["ends"] += bool(values["game_end"][0])
         ended.append(walk.position)
     for position in ended[:AGAIN]:
-        expect_new_game(worker, position, ("availables", *watch, *SHOWN))
+        expect_new_game(worker, position, ("availables", *watch, *SHOWN), after=position.moves)
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
