@@ -285,13 +285,22 @@ def choose(positions: Sequence[dict[str, Any]], enough: float = math.inf, **play
 
 @excusing
 def self_play(
-    position: dict[str, Any], plies: int, in_play: bool = False, enough: float = math.inf, **player_args: Any
+    position: dict[str, Any],
+    plies: int,
+    in_play: bool = False,
+    opponent: int = 0,
+    enough: float = math.inf,
+    **player_args: Any,
 ) -> list[dict[str, Any]]:
     """Play up to `plies` moves of one player; return each with its probabilities and tree.
 
     An illegal move is the last one, and so is one after which get_action has failed: what it leaves behind is not known.
 
-    In self-play the player plays both sides; in play its opponent always takes the lowest empty point.
+    In self-play the player plays both sides; in play it has an opponent.
+
+    Args:
+        opponent: the place of each of its moves among the legal ones in ascending order; by default it takes the lowest empty
+            point, and with -1 it passes, where that is the last action.
     """
     player, board = make_player(is_selfplay=int(not in_play), **player_args), board_at(position)
     steps: list[dict[str, Any]] = []
@@ -303,7 +312,7 @@ def self_play(
             break
         board.do_move(move)
         if in_play and not board.game_end()[0]:
-            board.do_move(min(board.availables))
+            board.do_move(sorted(board.availables)[opponent])
         if board.game_end()[0]:
             break
     return steps

@@ -23,6 +23,7 @@ from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import with_either_value
 from grader.judge.support.trees import (
     Tree,
+    boards_of,
     expect_finished_games_to_end,
     expect_legal_children,
     expect_values_add_up,
@@ -36,9 +37,14 @@ from labs.support.tables import table_in
 KIND = "mcts_alphaZero"
 C_PUCT = 3.0
 NO_PROBABILITY = 1e-9  # what rounding, or softmax(log(visits + 1e-10)) over the whole board, may leave at an illegal action
-SAME_SHARES = 0.02  # how far probabilities may be from the shares of the visits
+SAME_SHARES = 1e-3  # how far probabilities may be from the shares of the visits; one visit of 120 is eight times as much
+SHARPENED = 0.98  # the least probability of the most visited moves if the probabilities are those of a low temperature
+SAME_PRIORS = 1e-3  # how far the prior of a child may be from the policy
+SECOND_PLAYOUTS = 40  # of a search that only shows which tree it uses
 SHOWN_MOVES = 8  # of a list of right moves in a message
-DRAWS = 4  # positions that may be drawn for each one that a check needs
+DRAWS = 8  # positions that may be drawn for each one that a check needs
+LOST = 2  # the same, after which a check gives up if nothing could be judged
+EXCUSED = ("board", "move")  # what search.tree reports and other checks excuse; see `grader.confinement.worker.excusing`
 RULES = ("availables!", "game_end", "get_current_player", "states!")
 
 
@@ -50,19 +56,28 @@ class Searched:
         place: the position on the student's own board.
         table: see `labs.support.tables`.
         given: whether the search plays on a board of ours instead.
+        later: moves after which a tree begins.
     """
 
     place: LabPosition
     table: Mapping[str, np.ndarray]
     given: bool = False
+    later: tuple[int, ...] = ()
 
     def board(self) -> GivenBoard:
         """Return a board of ours in this position."""
-        return GivenBoard(self.table)
+        board = GivenBoard(self.table)
+        for move in self.later:
+            board.do_move(move)
+        return board
 
     def to_json(self) -> dict[str, Any]:
         """Return the position as it is sent to a worker."""
         return {"table": self.table, "moves": []} if self.given else self.place.to_json()
+
+
+class NotJudged(StudentFault):
+    """A fault that another check reports leaves nothing to judge in a position; if none can be judged, the check fails so."""
 
 
 def judge_searches(
@@ -74,8 +89,8 @@ def judge_searches(
 ) -> str:
     """Judge a search in `wanted` positions, each on a board that follows the rules there.
 
-    A position is replaced, a limited number of times, if the student's board does not follow half of the way to it: nobody
-    gets the points of a search for a board that hardly plays.
+    A position in which nothing can be judged is replaced, a limited number of times. So is one to which the student's board
+    does not follow half of the way: nobody gets the points of a search for a board that hardly plays.
 
     Args:
         draw: draws a position and its case.
@@ -85,37 +100,47 @@ def judge_searches(
         How the student's board made boards of ours necessary, as a sentence; empty if none was.
 
     Raises:
-        StudentFault: the search is wrong, or the board reaches too few positions.
+        StudentFault: the search is wrong, or too few positions can be judged.
     """
-    given, unreached, judged = "", "", 0
-    for _ in range(DRAWS * wanted):
+    remarks, left_out = list[str](), NotJudged("")
+    for number in range(DRAWS * wanted):
+        if number == LOST * wanted and not remarks:
+            break
         place, case = draw()
-        position = Searched(place, table_in(case))
         ruling.evidence["search"] = place.to_json()
         try:
-            judge(position, case)
-        except StudentFault as fault:
-            told = str(fault)
-            if told.startswith(f"{NOT_WRITTEN} AlphaZero/"):
-                raise
-            mistake = _mistake(worker, position) or (told if told.startswith(NOT_WRITTEN) else "")
-            if not mistake:
-                raise
-            game = _game_before(place)
-            if 2 * walked(worker, game).plies < len(game.moves):
-                unreached = mistake
-                continue
-            _judge_alone(replace(position, given=True), case, judge)
-            given = given or f"{mistake} So the search was judged on a board of ours wherever yours goes wrong."
-        judged += 1
-        if judged == wanted:
-            return given
-    raise StudentFault(f"This depends on the rules, and your board follows them in too few games. {unreached}")
+            remarks.append(_judge_one(worker, Searched(place, table_in(case)), case, judge))
+        except NotJudged as reason:
+            left_out = reason
+        if len(remarks) == wanted:
+            return next(filter(None, remarks), "")
+    raise left_out
+
+
+def _judge_one(worker: Worker, position: Searched, case: Case, judge: Callable[[Searched, Case], None]) -> str:
+    """Judge a search in one position; return why it was judged on a board of ours, empty if it was not."""
+    try:
+        judge(position, case)
+    except StudentFault as fault:
+        told = str(fault)
+        if told.startswith(f"{NOT_WRITTEN} AlphaZero/"):
+            raise
+        mistake = _mistake(worker, position) or (told if told.startswith(NOT_WRITTEN) else "")
+        if not mistake:
+            raise
+        game = _game_before(position.place)
+        if 2 * walked(worker, game).plies < len(game.moves):
+            raise NotJudged(f"This depends on the rules, and your board follows them in too few games. {mistake}") from fault
+        _judge_alone(replace(position, given=True), case, judge)
+        return f"{mistake} So the search was judged on a board of ours wherever yours goes wrong."
+    return ""
 
 
 def _judge_alone(searched: Searched, case: Case, judge: Callable[[Searched, Case], None]) -> None:
     try:
         judge(searched, case)
+    except NotJudged:
+        raise
     except StudentFault as fault:
         raise StudentFault(f"{fault} This was seen on a board of ours, because yours goes wrong there.") from fault
 
@@ -123,14 +148,16 @@ def _judge_alone(searched: Searched, case: Case, judge: Callable[[Searched, Case
 def _mistake(worker: Worker, searched: Searched) -> str:
     """Return where the student's board goes wrong in this position or after it, as a sentence; empty if it does not.
 
-    The lines are played on copies of one board, as a search plays them.
+    The lines are played on copies of one board, as a search plays them, and on a copy of that after each move, since a search
+    may also begin there.
 
     Raises:
         StudentFault: not even the game before can be played, because the board lacks something that is not written yet.
     """
     lines = [*_lines(searched.table), []]  # at the end, the first position again
+    copied = [[step for move in line for step in (move, ["copy"])] for line in lines]
     try:
-        replies = worker.call("follow", position=searched.place.to_json(), lines=lines, watch=RULES, on_copies=True)
+        replies = worker.call("follow", position=searched.place.to_json(), lines=copied, watch=RULES, on_copies=True)
     except StudentFault as fault:
         return walked(worker, _game_before(searched.place)).stop or str(fault)
     for line, reply in zip(lines, replies, strict=True):
@@ -170,10 +197,16 @@ def _lines(table: Mapping[str, np.ndarray]) -> list[list[int]]:
 
 
 def searched(
-    worker: Worker, position: Searched, evaluator: dict[str, Any], n_playout: int, *, is_selfplay: int = 0
+    worker: Worker,
+    position: Searched,
+    evaluator: dict[str, Any],
+    n_playout: int,
+    *,
+    is_selfplay: int = 0,
+    excused: Collection[str] = (),
 ) -> dict[str, Any]:
     """Call get_action of a new player; return its move, its probabilities and its tree."""
-    search = partial(worker.call, "search", position=position.to_json(), kind=KIND, c_puct=C_PUCT)
+    search = partial(worker.call, "search", position=position.to_json(), kind=KIND, c_puct=C_PUCT, excused=list(excused))
     reply: dict[str, Any] = with_either_value(partial(search, is_selfplay=is_selfplay, n_playout=n_playout), evaluator)
     return reply
 
@@ -197,24 +230,116 @@ def _expect_sound_search(
 ) -> None:
     reply = searched(worker, position, {"kind": "hash", "seed": seed}, n_playout, is_selfplay=is_selfplay)
     tree = Tree.from_reply(reply["tree"])
-    expect_visits_add_up(tree, n_playout)
-    expect_finished_games_to_end(tree, position)
-    expect_legal_children(tree, position)
-
-    def own_value(board: Any) -> float:
-        stones, side = list(board.states.items()), board.get_current_player()
-        return float(hash_priors_and_value(stones, side, list(board.availables), seed)[1])
-
-    expect_values_add_up(tree, position, own_value)
+    evaluate = partial(_hash_evaluation, seed)
+    _expect_sound_tree(tree, position, evaluate, n_playout, has_noise=bool(is_selfplay))
     probs, move, visits = reply["probs"], reply["move"], tree.root_visits
     _expect_probabilities(probs, move, position.board().availables, actions)
     shares = np.zeros(actions)
     shares[list(visits)] = np.array(list(visits.values())) / sum(visits.values())
     most = sorted(most_visited(visits))
-    if np.abs(probs - shares).max() > SAME_SHARES and probs[most].sum() < 1 - SAME_SHARES:
+    if np.abs(probs - shares).max() > SAME_SHARES and probs[most].sum() < SHARPENED:
         raise StudentFault("The probabilities that get_action returns are not the shares of the visits of the root's children.")
     if not is_selfplay and move not in most:
         raise StudentFault(f"In play, get_action returned {move}, which is not a most visited move ({most[:SHOWN_MOVES]}).")
+
+
+@dataclass
+class SelfPlay:
+    """What one player draws in self-play in positions in which some moves are right.
+
+    Attributes:
+        drawn: whether it has drawn a right move.
+        missed: the chance that a player who draws each move by its share of the visits has drawn none.
+    """
+
+    drawn: bool = False
+    missed: float = 1.0
+
+    def draw(self, worker: Worker, position: Searched, right: Collection[int], n_playout: int) -> None:
+        """Let the player draw a move, unless it has drawn a right one or get_action fails, which search.tree reports.
+
+        The draw counts if a right move is the most visited one, which a player at a low temperature draws more often still.
+        """
+        if self.drawn:
+            return
+        play = partial(worker.call, "self_play", position=position.to_json(), kind=KIND, c_puct=C_PUCT, plies=1, kept=True)
+        try:
+            (step,) = with_either_value(partial(play, n_playout=n_playout), {"kind": "uniform"})
+            visits = Tree.from_reply(step["tree"]).root_visits
+        except StudentFault:
+            return
+        self.drawn = step["move"] in right
+        if most_visited(visits) <= set(right):
+            self.missed *= 1 - sum(visits.get(move, 0.0) for move in right) / sum(visits.values())
+
+
+Evaluate = Callable[[Any], tuple[Mapping[int, float], float]]
+"""Position -> the priors of its legal moves, and its value for the side to move."""
+
+
+def _hash_evaluation(seed: int, board: Any) -> tuple[Mapping[int, float], float]:
+    legal = sorted(board.availables)
+    priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
+    return dict(zip(legal, priors.tolist(), strict=True)), float(value)
+
+
+def _uniform_evaluation(board: Any) -> tuple[Mapping[int, float], float]:
+    return dict.fromkeys(board.availables, 1 / max(1, len(board.availables))), 0.0
+
+
+def _expect_sound_tree(tree: Tree, position: Searched, evaluate: Evaluate, n_playout: int, *, has_noise: bool = False) -> None:
+    expect_visits_add_up(tree, n_playout)
+    expect_finished_games_to_end(tree, position)
+    expect_legal_children(tree, position)
+    if not has_noise:
+        _expect_priors(tree, position, evaluate)
+    expect_values_add_up(tree, position, lambda board: evaluate(board)[1])
+
+
+def _expect_priors(tree: Tree, position: Searched, evaluate: Evaluate) -> None:
+    """Raise StudentFault unless each child has the prior that the policy gave to its move."""
+    boards = boards_of(tree, position)
+    for node in np.unique(tree.parent[1:]).tolist():
+        priors = evaluate(boards[node])[0] if node in boards else {}
+        for child in tree.children(node).tolist():
+            move, got = int(tree.move[child]), float(tree.prior[child])
+            if move in priors and abs(got - priors[move]) > SAME_PRIORS:
+                where = f"The node after moves {tree.path(node)}" if node else "The root"
+                raise StudentFault(
+                    f"{where} has a child for {position.place.name(move)} with the prior {got:.3g}; policy_value_fn gives "
+                    f"{priors[move]:.3g}."
+                )
+
+
+def expect_tree_of_its_own(worker: Worker, position: Searched, seed: int, *, in_play: bool, opponent: int = 0) -> None:
+    """Raise StudentFault unless a player's second search in a game begins from the position that it is given.
+
+    The tree may be new, or the part of the first one below the moves that have been played.
+
+    Args:
+        seed: the seed of the evaluator's hash.
+        in_play: whether the player has an opponent, who moves between the searches, or plays both sides in self-play.
+        opponent: which move the opponent plays; see `grader.confinement.worker.self_play`.
+    """
+    play = partial(worker.call, "self_play", position=position.to_json(), kind=KIND, c_puct=C_PUCT, plies=2, opponent=opponent)
+    play = partial(play, in_play=in_play, n_playout=SECOND_PLAYOUTS)
+    try:
+        steps = with_either_value(play, {"kind": "hash", "seed": seed})
+        if len(steps) < 2:
+            return  # the game is over before
+        moves, board = [int(steps[0]["move"])], position.board()
+        board.do_move(moves[0])
+        moves += [sorted(board.availables)[opponent]] if in_play else []
+        later = replace(position, later=tuple(moves))
+        tree = Tree.from_reply(steps[1]["tree"])
+        expect_legal_children(tree, later)
+        expect_values_add_up(tree, later, lambda board: _hash_evaluation(seed, board)[1])
+    except StudentFault as fault:
+        raise StudentFault(
+            "In the second search of a game, the tree does not begin from the position on the board: take a new tree for each "
+            "search, or follow each move of both players by update_with_move, and leave the board itself as it is. "
+            f"{fault}"
+        ) from fault
 
 
 def _expect_probabilities(probs: np.ndarray | None, move: int, legal: Collection[int], actions: int) -> None:
@@ -230,23 +355,63 @@ def _expect_probabilities(probs: np.ndarray | None, move: int, legal: Collection
 
 
 def expect_right_move(
-    worker: Worker, ruling: Ruling, position: Searched, case: Case, *, n_playout: int, what: tuple[str, str]
+    worker: Worker,
+    ruling: Ruling,
+    position: Searched,
+    case: Case,
+    *,
+    n_playout: int,
+    what: tuple[str, str],
+    usual: Callable[[], tuple[LabPosition, Case]],
 ) -> None:
     """Raise StudentFault unless the search plays one of the right moves of a case.
 
     Args:
         what: what one right move does, and what several do, such as `wins at once` and `win at once`.
+        usual: draws a position on a board of the same size, of the kind in which search.tree judges a search. If get_action
+            fails there, too, that check reports it.
+
+    Raises:
+        NotJudged: get_action fails here and in usual positions.
     """
-    reply, place = searched(worker, position, {"kind": "uniform"}, n_playout), position.place
-    right = [int(move) for move in case["right"]]
+    search = partial(searched, worker, position, {"kind": "uniform"}, n_playout)
+    try:
+        reply = search()
+    except StudentFault as fault:
+        if not _fails_in(worker, usual, position.given):
+            raise
+        try:
+            reply = search(excused=EXCUSED)
+        except StudentFault:
+            raise NotJudged(f"This depends on search.tree, and get_action fails in too many positions. {fault}") from fault
+    place, right = position.place, [int(move) for move in case["right"]]
     if reply["move"] not in right:
         ruling.evidence.setdefault("searches", []).append({**place.to_json(), "right": right, "played": reply["move"]})
         names = ", ".join(place.name(move) for move in right[:SHOWN_MOVES])
         raise StudentFault(
             f"{place.after(len(place.moves))}, {names} {what[len(right) > 1]}; your search played {place.name(reply['move'])} "
             f"after {n_playout} playouts. {_ending(worker, position, [right[0], reply['move']])} "
-            f"If that is right, check who sees the result of a finished game."
+            f"{_cause(position, reply, n_playout)}"
         )
+
+
+def _fails_in(worker: Worker, usual: Callable[[], tuple[LabPosition, Case]], given: bool) -> bool:
+    """Return whether get_action fails in a usual position, on the same board as where it has failed."""
+    place, case = usual()
+    try:
+        searched(worker, Searched(place, table_in(case), given), {"kind": "uniform"}, SECOND_PLAYOUTS)
+    except StudentFault:
+        return True
+    return False
+
+
+def _cause(position: Searched, reply: Mapping[str, Any], n_playout: int) -> str:
+    """Return what is wrong with the tree of a search that has played a wrong move, as a sentence."""
+    try:
+        _expect_sound_tree(Tree.from_reply(reply["tree"]), position, _uniform_evaluation, n_playout)
+    except StudentFault as fault:
+        return str(fault)
+    return "If that is right, check who sees the result of a finished game, and how the move is chosen from the visits."
 
 
 def _ending(worker: Worker, position: Searched, moves: list[int]) -> str:

@@ -17,7 +17,7 @@ from labs.support.boards import LabPosition, Tally
 from labs.support.tables import table_in, table_of
 
 pytestmark = pytest.mark.usefixtures("checks_run_here")
-POSITIONS = [("nogo", "middle", nogo_families.after_moves), ("go", "middle 4x3", go_families.searched_position)]
+POSITIONS = [("nogo", "middle 4x3", nogo_families.after_moves), ("go", "middle 4x3", go_families.searched_position)]
 NOGO, GO = reference("nogo", "board"), reference("go", "board")
 LONG = pytest.mark.thorough("the same losses as of another lie")
 SEARCH = reference("nogo", "search")

@@ -28,9 +28,19 @@ from labs.go.checks.lines import (
 from labs.support.boards import LabPosition, Step, Tally, Walk, line_of
 from labs.support.cases import Case, Cases
 from labs.support.copies import changed_by
-from labs.support.searches import Searched, expect_right_move, expect_sound_search, judge_searches
+from labs.support.searches import (
+    Searched,
+    SelfPlay,
+    expect_right_move,
+    expect_sound_search,
+    expect_tree_of_its_own,
+    judge_searches,
+)
 
-LINES, TREES, LAST_WORDS = 36, 5, 5
+LINES, LAST_WORDS = 36, 5
+TREES = tuple(f"middle {size}" for size in ("3x3", "4x3", "3x4", "4x4", "4x3", "3x4"))  # families, so that no shape is left out
+SELF_PLAYS, BY_CHANCE = 4, 1e-6  # draws in each position, and a chance that is too small to be one
+PASSING = -1  # an opponent who always takes the last legal action
 # Families of the simulations in which two passes are judged.
 DEEP = ("deep", "last", "recalled", "ended", "deep", "ko", "barred", "passed", "empty")
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
@@ -235,35 +245,59 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     """
     ruling.expected = "Visits and values add up, children are the legal actions with the pass, draws are worth 0."
 
-    def judge(position: Searched, case: Case) -> None:
-        actions = int(case["size"].prod()) + 1
-        expect_sound_search(worker, position, rng.randrange(2**31), n_playout=TREE_PLAYOUTS, actions=actions)
+    families = cycle(TREES)
 
-    ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, "middle", rng), judge, TREES)
-    ruling.seen = f"{TREES} trees, all nodes."
+    def judge(position: Searched, case: Case) -> None:
+        actions, seed = int(case["size"].prod()) + 1, rng.randrange(2**31)
+        expect_sound_search(worker, position, seed, n_playout=TREE_PLAYOUTS, actions=actions)
+        expect_tree_of_its_own(worker, position, seed, in_play=int(case["depth"]) > 2, opponent=PASSING)
+
+    ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, next(families), rng), judge, len(TREES))
+    ruling.seen = f"{len(TREES)} trees, all nodes."
 
 
 @pytest.mark.points("search.wins")
 def test_wins(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """The opponent has passed, no point is worth playing, and the side to move is ahead; also see `test_tree`."""
+    """The opponent has passed, no point is worth playing, and the side to move is ahead; also see `test_tree`.
+
+    In self-play the pass is drawn, too, but not always.
+    """
     ruling.expected = "The search passes when that wins at once."
-    _expect_last_words(worker, ruling, lambda: _drawn(cases, "win", rng), ("wins at once", "win at once"))
+    self_play = SelfPlay()
+    _expect_last_words(worker, ruling, rng, cases, "win", ("wins at once", "win at once"), self_play)
+    if not self_play.drawn and self_play.missed < BY_CHANCE:
+        raise StudentFault(
+            "In self-play, get_action never passes where the pass wins at once and is the most visited action. Every action is "
+            "drawn by its share of the visits, the pass included."
+        )
 
 
 @pytest.mark.points("search.losses")
 def test_losses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """The opponent has passed, no point is worth playing, and the side to move is behind; also see `test_tree`."""
     ruling.expected = "The search does not pass when that loses at once."
-    _expect_last_words(worker, ruling, lambda: _drawn(cases, "loss", rng), ("does not lose at once", "do not lose at once"))
+    _expect_last_words(worker, ruling, rng, cases, "loss", ("does not lose at once", "do not lose at once"))
 
 
 def _expect_last_words(
-    worker: Worker, ruling: Ruling, draw: Callable[[], tuple[LabPosition, Case]], what: tuple[str, str]
+    worker: Worker,
+    ruling: Ruling,
+    rng: Random,
+    cases: Cases,
+    family: str,
+    what: tuple[str, str],
+    self_play: SelfPlay | None = None,
 ) -> None:
     def judge(position: Searched, case: Case) -> None:
-        expect_right_move(worker, ruling, position, case, n_playout=PLAYOUTS, what=what)
+        def usual() -> tuple[LabPosition, Case]:
+            return _drawn(cases, f"middle {position.place.size}", rng)  # as in `test_tree`
 
-    ruling.message = judge_searches(worker, ruling, draw, judge, LAST_WORDS)
+        expect_right_move(worker, ruling, position, case, n_playout=PLAYOUTS, what=what, usual=usual)
+        if self_play is not None:
+            for _ in range(SELF_PLAYS):
+                self_play.draw(worker, position, [int(move) for move in case["right"]], PLAYOUTS)
+
+    ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, family, rng), judge, LAST_WORDS)
     ruling.seen = f"A right action in each of {LAST_WORDS} positions."
 
 

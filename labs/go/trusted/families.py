@@ -16,7 +16,7 @@ from labs.support.cases import Case, bank_of
 from labs.support.tables import table_of
 
 SIZES = ((2, 3), (3, 3), (4, 3), (3, 5), (5, 5))
-SMALL = ((3, 3), (4, 3), (4, 4))
+SMALL = ((3, 3), (4, 3), (3, 4), (4, 4))
 REPEATING = ((2, 3), (3, 3), (4, 3))  # small enough that random games repeat arrangements of stones
 KOMI = (-1.5, 0.0, 0.5, 2.0, 7.0)
 LEGAL, TAKEN, SUICIDE, KO, SUPERKO, OVER = range(6)
@@ -26,6 +26,7 @@ GREED = 0.3  # chance of a capture where there is one; captures make kos
 PASSES, MANY_PASSES = 0.06, 0.45  # chance of a pass where another action is legal
 MOST_FOLLOWING = 6_000  # positions in three actions from any position of a SMALL board
 DEEP, SHALLOW, LAST_WORDS = 400, (3, 9), 3  # depth limits of simulations
+MIDDLES = {(3, 3): 3, (4, 3): 2, (3, 4): 3, (4, 4): 2}  # depth limits of the simulations in which whole trees are judged
 
 
 def why_illegal(position: GoPosition, plain: GoPosition) -> np.ndarray:
@@ -278,13 +279,13 @@ def _with_table(story: _Story, depth: int) -> Case:
     return {**case, **table}
 
 
-def middle(rng: Random) -> Case:
+def middle(rng: Random, *, size: tuple[int, int]) -> Case:
     """A position from which a search begins, with a depth limit that it reaches."""
-    story = _Story(rng.choice(SMALL), rng.choice(KOMI), False)
+    story = _Story(size, rng.choice(KOMI), False)
     wanted = rng.randrange(4, 12)
     while len(story.moves) < wanted:
         story.play(_chosen(rng, story.position, 0.0))
-    return _with_table(story, rng.randrange(2, 4))
+    return _with_table(story, MIDDLES[size])
 
 
 FAMILIES: dict[str, Callable[[Random], Case]] = {
@@ -304,7 +305,7 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "shallow": partial(simulation, shallow=True),
     "win": partial(_last_word, ahead=True),
     "loss": partial(_last_word, ahead=False),
-    "middle": middle,
+    **{f"middle {width}x{height}": partial(middle, size=(width, height)) for width, height in SMALL},
 }
 
 

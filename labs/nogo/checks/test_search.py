@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count, cycle
 from random import Random
 
 import pytest
@@ -11,9 +13,16 @@ from grader.judge.support.ruling import Ruling
 from labs.nogo.checks.games import BOARD
 from labs.support.boards import LabPosition
 from labs.support.cases import Case, Cases
-from labs.support.searches import Searched, expect_right_move, expect_sound_search, judge_searches
+from labs.support.searches import (
+    Searched,
+    expect_right_move,
+    expect_sound_search,
+    expect_tree_of_its_own,
+    judge_searches,
+)
 
-TREES, WINS, LOSSES = 5, 6, 5
+WINS, LOSSES = 6, 5
+TREES = tuple(f"middle {size}" for size in ("3x3", "4x3", "3x5", "4x4", "4x3", "3x5"))  # families, so that no shape is left out
 TREE_PLAYOUTS, WIN_PLAYOUTS, LOSS_PLAYOUTS = 150, 150, 600
 
 
@@ -25,12 +34,15 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     """
     ruling.expected = "Visits and values add up, children are the legal moves, and a finished game has its result."
 
-    def judge(position: Searched, case: Case) -> None:
-        actions = int(case["size"].prod())
-        expect_sound_search(worker, position, rng.randrange(2**31), n_playout=TREE_PLAYOUTS, actions=actions)
+    families, numbers = cycle(TREES), count()
 
-    ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, "middle", rng), judge, TREES)
-    ruling.seen = f"{TREES} trees, all nodes."
+    def judge(position: Searched, case: Case) -> None:
+        actions, seed = int(case["size"].prod()), rng.randrange(2**31)
+        expect_sound_search(worker, position, seed, n_playout=TREE_PLAYOUTS, actions=actions)
+        expect_tree_of_its_own(worker, position, seed, in_play=next(numbers) % 2 > 0)
+
+    ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, next(families), rng), judge, len(TREES))
+    ruling.seen = f"{len(TREES)} trees, all nodes."
 
 
 @pytest.mark.points("search.wins")
@@ -39,7 +51,8 @@ def test_wins(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     ruling.expected = "The search plays a move that leaves the opponent none."
 
     def judge(position: Searched, case: Case) -> None:
-        expect_right_move(worker, ruling, position, case, n_playout=WIN_PLAYOUTS, what=("wins at once", "win at once"))
+        what, usual = ("wins at once", "win at once"), _usual(cases, position, rng)
+        expect_right_move(worker, ruling, position, case, n_playout=WIN_PLAYOUTS, what=what, usual=usual)
 
     ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, "win", rng), judge, WINS)
     ruling.seen = f"A winning move in each of {WINS} positions."
@@ -51,9 +64,8 @@ def test_losses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
     ruling.expected = "The search avoids the moves after which the opponent wins at once."
 
     def judge(position: Searched, case: Case) -> None:
-        expect_right_move(
-            worker, ruling, position, case, n_playout=LOSS_PLAYOUTS, what=("does not lose at once", "do not lose at once")
-        )
+        what, usual = ("does not lose at once", "do not lose at once"), _usual(cases, position, rng)
+        expect_right_move(worker, ruling, position, case, n_playout=LOSS_PLAYOUTS, what=what, usual=usual)
 
     ruling.message = judge_searches(worker, ruling, lambda: _drawn(cases, "loss", rng), judge, LOSSES)
     ruling.seen = f"A safe move in each of {LOSSES} positions."
@@ -62,3 +74,8 @@ def test_losses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
 def _drawn(cases: Cases, family: str, rng: Random) -> tuple[LabPosition, Case]:
     case = cases.draw(family, rng)
     return LabPosition.of(BOARD, case), case
+
+
+def _usual(cases: Cases, position: Searched, rng: Random) -> Callable[[], tuple[LabPosition, Case]]:
+    """Return what draws a position of the kind in which `test_tree` judges a search, on a board of the same size."""
+    return lambda: _drawn(cases, f"middle {position.place.size}", rng)

@@ -94,9 +94,8 @@ def game(rng: Random, *, start_player: int = 0) -> Case:
     }
 
 
-def middle(rng: Random) -> Case:
+def middle(rng: Random, *, size: tuple[int, int]) -> Case:
     """A position in the second half of a game, so that a search from it finds games that end."""
-    size = rng.choice(SMALL)
     moves = random_game(rng, size)
     plies = rng.randrange(len(moves) // 2, len(moves) - 1)
     while True:
@@ -179,7 +178,7 @@ def loss(rng: Random) -> Case:
 FAMILIES: dict[str, Callable[[Random], Case]] = {
     "game": game,
     "second": partial(game, start_player=1),
-    "middle": middle,
+    **{f"middle {width}x{height}": partial(middle, size=(width, height)) for width, height in SMALL},
     "win": win,
     "loss": loss,
 }
