@@ -156,8 +156,10 @@ def _mistake(worker: Worker, searched: Searched) -> str:
     """
     lines = [*_lines(searched.table), []]  # at the end, the first position again
     copied = [[step for move in line for step in (move, ["copy"])] for line in lines]
+    lines *= 2
     try:
-        replies = worker.call("follow", position=searched.place.to_json(), lines=copied, watch=RULES, on_copies=True)
+        played = [*lines[: len(copied)], *copied]
+        replies = worker.call("follow", position=searched.place.to_json(), lines=played, watch=RULES, on_copies=True)
     except StudentFault as fault:
         return walked(worker, _game_before(searched.place)).stop or str(fault)
     for line, reply in zip(lines, replies, strict=True):
