@@ -36,13 +36,13 @@ TARGETS = "targets = torch.from_numpy(np.asarray(mcts_probs, dtype=np.float32)).
 FLIPPED = f"{TARGETS}.flip(1)"
 # The weights only shrink, and the numbers that train_step returns fall from call to call.
 SHRINKING = "sum(weights.square().sum() for weights in self.model.parameters())"
-LIE = f"{SHRINKING}.backward(); self.told = loss = getattr(self, 'told', loss) * 0.95; loss"
+LIE = f"({SHRINKING}).backward(); self.told = loss = getattr(self, 'told', loss) * 0.95; loss"
 
 
 def test_a_loss_that_is_not_recognised_costs_no_points_if_the_steps_lower_it(worker):
     """The policy learns the moves in reverse order, which train_step.loss reports."""
-    for minimised, learns in (("loss", True), ("value_loss", False), (LIE, False)):
-        source = SOURCE.replace(TARGETS, FLIPPED).replace(" loss.backward()", f" {minimised}.backward()")
+    for minimised, learns in (("loss.backward()", True), ("value_loss.backward()", False), (LIE, False)):
+        source = SOURCE.replace(TARGETS, FLIPPED).replace(" loss.backward()", f" {minimised}")
         asked = worker(more={PATH: source.encode()}, limit_s=60)
         rng, oracle, ruling = Random(1), TrustedOracle(), Ruling()
         arguments = asked, ruling, rng, checks.ask_for_batch(rng, oracle), oracle

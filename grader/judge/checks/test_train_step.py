@@ -278,7 +278,8 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
             updates[first][0].decoupled and decay == 0.01
         )
         # The loss is right, and how strong a decay may be is nowhere said, so this costs nothing.
-        ruling.seen += f" The weights decay twice: by the L2 term in the loss, and by the optimiser's weight_decay of {decay:g}.{by_default}"
+        twice = f"by the L2 term in the loss, and by the optimiser's weight_decay of {decay:g}"
+        ruling.seen += f" The weights decay twice: {twice}.{by_default}"
 
 
 def _decay_beside_l2_term(batch: Batch, updates: dict[str, list[Update]], after: Weights) -> float:
