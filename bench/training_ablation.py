@@ -124,8 +124,9 @@ def play(options: argparse.Namespace, folders: tuple[Path, Path], config: RunCon
     rules, kind = config.rules(), "gumbel" if config.search == "gumbel" else "alphazero"
     rngs = np.random.default_rng(config.seed).spawn(3)
     side_by_side = min(options.games, SIDE_BY_SIDE)
+    backend = "auto" if config.backend == "int8" else config.backend  # int8 is for self-play; both play in the same way
     first, second = (
-        make_agent(f"{kind}:{folder / 'best.model'}?playouts={options.playouts}", rules, side_by_side // 2, rng, config.backend)
+        make_agent(f"{kind}:{folder / 'best.model'}?playouts={options.playouts}", rules, side_by_side // 2, rng, backend)
         for folder, rng in zip(folders, rngs[1:], strict=True)
     )
     match = play_lockstep_match((first, second), MatchSettings(rules, options.games, side_by_side=side_by_side), rngs[0])
