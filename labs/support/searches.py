@@ -246,7 +246,7 @@ def _expect_sound_search(
 
 
 @dataclass
-class SelfPlay:
+class SelfPlayDraws:
     """What one player draws in self-play in positions in which some moves are right.
 
     Attributes:

@@ -30,7 +30,7 @@ from labs.support.cases import Case, Cases
 from labs.support.copies import changed_by
 from labs.support.searches import (
     Searched,
-    SelfPlay,
+    SelfPlayDraws,
     expect_right_move,
     expect_sound_search,
     expect_tree_of_its_own,
@@ -263,7 +263,7 @@ def test_wins(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     In self-play the pass is drawn, too, but not always.
     """
     ruling.expected = "The search passes when that wins at once."
-    self_play = SelfPlay()
+    self_play = SelfPlayDraws()
     _expect_last_words(worker, ruling, rng, cases, "win", ("wins at once", "win at once"), self_play)
     if not self_play.drawn and self_play.missed < BY_CHANCE:
         raise StudentFault(
@@ -286,7 +286,7 @@ def _expect_last_words(
     cases: Cases,
     family: str,
     what: tuple[str, str],
-    self_play: SelfPlay | None = None,
+    self_play: SelfPlayDraws | None = None,
 ) -> None:
     def judge(position: Searched, case: Case) -> None:
         def usual() -> tuple[LabPosition, Case]:
