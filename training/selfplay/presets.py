@@ -230,9 +230,9 @@ class RunConfig:
                 f"expected a board of at least {self.n_in_row} by {self.n_in_row} points for {self.n_in_row} in a row; "
                 f"got {self.board_width} by {self.board_height}"
             )
-        library_of(self.backend)
         if self.backend == "int8":
             expect_nncf()
+        library_of(self.backend)
         if not self.full_share > 0:
             raise UsageError("expected --full-share above 0, since the network learns only from these moves; got 0")
         if self.full_share < 1 and self.fast_playouts >= self.playouts:
