@@ -194,9 +194,9 @@ match.play_game = lambda task, stopping: time.sleep(0.001) or SimpleNamespace(in
 signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
 before = threading.active_count()
 for time_s in range(40):
-    signal.setitimer(signal.ITIMER_REAL, 0.05 + 0.0023 * time_s)
     games = match.ThreadRunner(2)(range(4000))
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05 + 0.0023 * time_s)
         for game in games:
             pass
     except KeyboardInterrupt:

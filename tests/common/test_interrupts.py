@@ -21,8 +21,8 @@ signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
 before = threading.active_count()
 for moment in range(60):
     stopping = threading.Event()
-    signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.002 * moment)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.002 * moment)
         with closing(each_in_threads(lambda item: stopping.wait(0.001), range(3000), 2, stopping.set)) as calls:
             for call in calls:
                 call.result()
