@@ -118,6 +118,8 @@ TABLES = {
     "alphago-nogo": of_record(alphago_seeds, "alphago_nogo_7", unless_recorded="Not measured yet."),
     "ladder-matches": of_record(ladder_matches, "ladder"),
     "ladder-ratings": of_record(ladder_ratings, "ladder"),
+    "nogo-ladder-matches": of_record(ladder_matches, "nogo_ladder", unless_recorded="Not measured yet."),
+    "nogo-ladder-ratings": of_record(ladder_ratings, "nogo_ladder", unless_recorded="Not measured yet."),
     "milestones": of_record(milestones, "milestones"),
     "ablation": of_record(ablation, "ablation"),
     "ablation-nodes": of_record(ablation_nodes, "ablation_nodes"),

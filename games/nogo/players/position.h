@@ -5,8 +5,7 @@
 //
 // - Chains only grow, and union-find finds a stone's chain.
 // - A chain's pseudo-liberties (pairs of a stone and an empty point beside it) change only when a stone is placed beside it.
-// Its
-//   only liberty is one point if and only if their number n, their sum s and the sum of their squares q satisfy n q = s s
+//   They are all the same point if and only if their number n, their sum s and the sum of their squares q satisfy n q = s s
 //   (Cauchy and Schwarz).
 // - A move that is illegal for a colour stays illegal for it: the liberty in question can be filled by nothing but that move
 //   and the opponent's move there. So an illegal move may be dropped from a list for good.
