@@ -145,3 +145,13 @@ def test_a_right_step_loses_no_points_for_its_optimiser(name, worker, assignment
     asked = worker(more={PATH: text.encode()}, limit_s=60)
     for check in (checks.test_learning_rate, checks.test_l2):
         assert judged(check, asked, assignment) == (1.0, ""), check.__name__
+
+
+def test_a_new_optimiser_for_each_new_rate_forgets_its_moments_like_one_in_every_step(worker, assignment):
+    """train.py lowers the rate after every game, so that a step which compares it with the last one forgets as often."""
+    kept = 'for group in self.optimizer.param_groups:\n            group["lr"] = lr'
+    new = f'if lr != self.optimizer.param_groups[0]["lr"]:\n            self.optimizer = {MADE.replace("1e-3", "lr")}'
+    assert REFERENCE.count(kept) == 1
+    asked = worker(more={PATH: REFERENCE.replace(kept, new).encode()}, limit_s=60)
+    share, message = judged(checks.test_learning_rate, asked, assignment)
+    assert share == 0.5 and "whenever lr changes" in message
