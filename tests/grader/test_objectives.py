@@ -16,6 +16,7 @@ from grader.judge.support.objectives import (
     LOSS_TOLERANCE,
     NOT_SQUARED,
     OBJECTIVES,
+    STATISTICS,
     WITHOUT_CONVOLUTIONS,
     WITHOUT_DENSE,
     Outputs,
@@ -36,11 +37,11 @@ def outputs(batch):
 
 
 def read(loss, batch, outputs):
-    return objectives.read_loss(loss, outputs, batch.targets, batch.trained, LOSS_TOLERANCE)
+    return objectives.read_loss(loss, outputs, batch.targets, batch.weights, LOSS_TOLERANCE)
 
 
-def squares(batch, chosen):
-    return sum(float(np.sum(w.astype(float) ** 2)) for key, w in batch.trained.items() if chosen(key, w))
+def squares(batch, chosen, among=None):
+    return sum(float(np.sum(w.astype(float) ** 2)) for key, w in (among or batch.trained).items() if chosen(key, w))
 
 
 def test_the_handouts_loss_is_right_with_and_without_scales_and_with_weight_decay_in_place_of_the_term(batch, outputs):
@@ -75,6 +76,8 @@ def test_each_slip_in_the_l2_term_is_read_by_its_name(batch, outputs):
         (1e-4 * square, DOUBLED),
         (1e-4 / 2 * squares(batch, lambda key, w: w.ndim == 4), WITHOUT_DENSE),
         (1e-4 / 2 * squares(batch, lambda key, w: w.ndim != 4 and not key.endswith("bias")), WITHOUT_CONVOLUTIONS),
+        (1e-4 / 2 * squares(batch, lambda key, w: not key.endswith("bias"), among=batch.weights), STATISTICS),
+        (1e-4 / 2 * squares(batch, lambda key, w: "num_batches" not in key, among=batch.weights), STATISTICS),
         (square / 2, FACTORLESS),
         (1e-4 / 2 * sum(np.linalg.norm(w) for w in not_biases.values()), NOT_SQUARED),
         (1e-4 / 2 * np.sqrt(square), NOT_SQUARED),

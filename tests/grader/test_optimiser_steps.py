@@ -155,3 +155,13 @@ def test_a_new_optimiser_for_each_new_rate_forgets_its_moments_like_one_in_every
     asked = worker(more={PATH: REFERENCE.replace(kept, new).encode()}, limit_s=60)
     share, message = judged(checks.test_learning_rate, asked, assignment)
     assert share == 0.5 and "whenever lr changes" in message
+
+
+def test_an_l2_term_over_the_state_dict_costs_the_points_of_the_loss_alone(worker, assignment):
+    """The statistics in it are those that forward has just updated."""
+    named = REFERENCE.replace("self.model.named_parameters() if not", "self.model.state_dict().items() if not")
+    assert named != REFERENCE
+    asked = worker(more={PATH: named.encode()}, limit_s=60)
+    share, message = judged(checks.test_loss, asked, assignment)
+    assert share == 0.0 and "a sum over state_dict()" in message
+    assert judged(checks.test_l2, asked, assignment) == (1.0, "")

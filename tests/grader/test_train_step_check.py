@@ -13,7 +13,7 @@ from grader.confinement.stand_in import model_replaced
 from grader.errors import StudentFault
 from grader.judge.checks import test_train_step as checks
 from grader.judge.support.network_cases import FittedNetwork, heads_of
-from grader.judge.support.objectives import HANDOUT, WITHOUT_CONVOLUTIONS, WITHOUT_DENSE, l2_terms
+from grader.judge.support.objectives import HANDOUT, STATISTICS, WITHOUT_CONVOLUTIONS, WITHOUT_DENSE, l2_terms
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.training_steps import FIRST, ask_for_batch, entropy_of, first_layer, fitted_batch, right_outputs
 from grader.judge.trusted.answers import TrustedOracle
@@ -84,16 +84,22 @@ def test_loss_and_entropy_in_the_wrong_order_are_recognised(batch, pair):
     assert "the loss comes first" in judged(checks.test_loss, batch, pair[::-1])
 
 
+def test_an_l2_term_over_the_state_dict_is_a_matter_for_the_check_of_the_loss_alone(batch, pair):
+    returned = pair[0] + l2_terms(batch.weights)[STATISTICS][0], pair[1]
+    assert STATISTICS in judged(checks.test_loss, batch, returned)
+    assert judged(checks.test_l2, batch, returned, shrinks=lambda key: "conv" not in key) == ""
+
+
 def test_a_missing_part_of_the_l2_term_is_a_matter_for_the_check_of_the_loss_alone(batch, pair):
     for slip, left_out in ((WITHOUT_DENSE, "dense"), (WITHOUT_CONVOLUTIONS, "conv")):
-        returned = pair[0] + l2_terms(batch.trained)[slip][0], pair[1]
+        returned = pair[0] + l2_terms(batch.weights)[slip][0], pair[1]
         assert slip in judged(checks.test_loss, batch, returned)
         assert judged(checks.test_l2, batch, returned, shrinks=lambda key, part=left_out: part not in key) == ""
 
 
 def test_a_step_without_l2_is_told_from_one_whose_l2_term_has_no_gradient(batch, pair):
     told = {}
-    for added in (0.0, l2_terms(batch.trained)[""][1]):
+    for added in (0.0, l2_terms(batch.weights)[""][1]):
         told[added > 0] = judged(checks.test_l2, batch, [pair[0] + added, pair[1]], shrinks=lambda key: "conv" not in key)
     assert "there is no L2 regularisation" in told[False] and "without a gradient" in told[True]
 

@@ -59,7 +59,7 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
     returned, after = train(worker, batch, lr=1e-3)
     ruling.expect(distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
     possible = possible_outputs(worker, batch)
-    reading = read_returned(returned, possible, batch)
+    reading = read_returned(returned, possible, batch, after)
     objective = reading.objective if reading is not None else HANDOUT
     try:
         _expect_fresh_gradients(worker, ruling, batch)

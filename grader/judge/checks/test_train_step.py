@@ -19,6 +19,7 @@ from grader.judge.support.objectives import (
     HANDOUT,
     L2_CONST,
     LOSS_TOLERANCE,
+    STATISTICS,
     WITHOUT_CONVOLUTIONS,
     LossDiagnosis,
     Outputs,
@@ -50,6 +51,12 @@ from grader.judge.support.training_steps import (
 )
 
 OTHER_LR = 5e-4  # of a second step, after one at 1e-3
+UNMOVED = {
+    WITHOUT_CONVOLUTIONS: "The convolutions are not regularised",
+    STATISTICS: "The L2 term is a sum over state_dict(), so it has no gradient",
+}
+"""Slips in the L2 term because of which it does not move the weights of the first layer."""
+
 LATER = 5  # the number of steps, at lr 0, before one that shows whether the rate still is the one given
 
 
@@ -71,7 +78,7 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
         z and v compared as [N] or as [N, 1] (reference, network-padding-layer)
         Floats, numpy numbers or tensors without a gradient (reference, network-mixed-precision, network-in-its-own-classes)
     """
-    returned, _ = train(worker, batch, lr=1e-3)
+    returned, after = train(worker, batch, lr=1e-3)
     if len(returned) != 2 or not np.isfinite(returned[0]):
         numbers = ", ".join(f"{number:.4f}" for number in returned) or "no numbers"
         raise StudentFault(f"train_step should return two finite numbers, the loss and the entropy; it returned {numbers}.")
@@ -80,8 +87,8 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     if not possible.train_mode:
         raise StudentFault("The outputs of forward have other shapes than those of 5.2, so the loss cannot be judged.")
     outputs = possible.train_mode[0]
-    reading = read_returned(returned, possible, batch)
-    data, l2 = HANDOUT.loss(outputs, batch.targets), l2_terms(batch.trained)[""][1]
+    reading = read_returned(returned, possible, batch, after)
+    data, l2 = HANDOUT.loss(outputs, batch.targets), l2_terms(batch.weights)[""][1]
     ruling.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * squared norm of the weights, in train mode."
     ruling.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
     ruling.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
@@ -96,7 +103,7 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
                 "In train mode the network returns different outputs each time for the same batch, so its loss is not that of "
                 "the handout's network: it has a random layer, such as dropout, which the network of 5.2 does not have."
             )
-        turned = read_returned(returned[::-1], possible, batch)
+        turned = read_returned(returned[::-1], possible, batch, after)
         if turned is not None and not turned.slip:
             raise StudentFault(
                 f"{told}. It is the second number that train_step returns: the loss comes first, then the entropy."
@@ -262,9 +269,9 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     ruling.expect(distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
     if not moved.any():
         possible = possible_outputs(worker, batch)
-        reading = read_returned(returned, possible, batch)
-        if reading is not None and reading.slip == WITHOUT_CONVOLUTIONS:
-            ruling.seen = "The convolutions are not regularised (see train_step.loss)."
+        reading = read_returned(returned, possible, batch, after)
+        if reading is not None and reading.slip in UNMOVED:
+            ruling.seen = f"{UNMOVED[reading.slip]} (see train_step.loss)."
             return
         why = "there is no L2 regularisation, in the loss or as weight decay"
         if reading is not None and not reading.slip and not _lacks_l2_term(returned[0], possible, batch):

@@ -17,7 +17,7 @@ from grader.errors import StudentFault
 from grader.judge.support.board_position import board_at
 from grader.judge.support.drawn_positions import planes_of_positions, positions_in_games, random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
-from grader.judge.support.objectives import Targets
+from grader.judge.support.objectives import Targets, trained_parameters
 from grader.judge.support.oracle import Answers, Heads
 
 OUTPUT_TOLERANCE = 1e-4
@@ -232,7 +232,7 @@ class Batch:
     @property
     def trained(self) -> dict[str, np.ndarray]:
         """The weights that an optimiser updates: all but the statistics of batch norm."""
-        return {key: w for key, w in self.weights.items() if "running_" not in key and "num_batches" not in key}
+        return trained_parameters(self.weights)
 
     def step(self, worker: Worker, lr: float, steps: int = 1) -> Any:
         """Train the worker's network on this batch for `steps` steps; return [loss, entropy] of each step."""

@@ -199,6 +199,12 @@ DOUBLED = "the L2 term is twice as large as it should be: its factor is 1e-4 / 2
 FACTORLESS = "the L2 term lacks its factor 1e-4 / 2"
 WITHOUT_DENSE = "the L2 term leaves out the weights of the dense layers"
 WITHOUT_CONVOLUTIONS = "the L2 term leaves out the weights of the convolutions"
+STATISTICS = "the L2 term includes batch norm's statistics, as a sum over state_dict() does, whose entries have no gradient"
+
+
+def trained_parameters(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the entries of a state_dict that an optimiser updates: all but the statistics of batch norm."""
+    return {key: w for key, w in weights.items() if "running_" not in key and "num_batches" not in key}
 
 
 def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
@@ -207,24 +213,32 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
     A term with or without the scales of batch norm is correct, and so is no term at all if the optimiser decays the weights.
 
     Args:
-        weights: the trained parameters, with the keys of a state_dict.
+        weights: the entries of a state_dict.
     """
-    matrices = [key for key, w in weights.items() if w.ndim > 1]
-    not_biases = [key for key in weights if not key.endswith("bias")]
+    trained = trained_parameters(weights)
+    matrices = [key for key, w in trained.items() if w.ndim > 1]
+    not_biases = [key for key in trained if not key.endswith("bias")]
     squares = {key: float(np.sum(w.astype(float) ** 2)) for key, w in weights.items()}
     half = L2_CONST / 2
-    without_scales = [key for key in weights if key in matrices or key.endswith("bias")]
-    of_layers = [key for key in weights if f"{key.rpartition('.')[0]}.weight" in matrices]
+    without_scales = [key for key in trained if key in matrices or key.endswith("bias")]
+    of_layers = [key for key in trained if f"{key.rpartition('.')[0]}.weight" in matrices]
+    statistics = [key for key in weights if key not in trained]
+    averages = [key for key in statistics if "running_" in key]
     right = [sum(squares[key] for key in keys) for keys in (not_biases, matrices)]
     of_convolutions = sum(squares[key] for key in matrices if weights[key].ndim == 4)
-    of_sets = [[squares[key] for key in keys] for keys in (not_biases, matrices, list(weights))]
+    of_sets = [[squares[key] for key in keys] for keys in (not_biases, matrices, list(trained))]
     norms = [norm for s in of_sets for norm in (float(np.sqrt(np.sum(s))), float(np.sum(np.sqrt(s))))]
     return {
         "": [0.0, *(half * square for square in right)],
-        BIASES: [half * sum(squares[key] for key in keys) for keys in (weights, without_scales, of_layers)],
+        BIASES: [half * sum(squares[key] for key in keys) for keys in (trained, without_scales, of_layers)],
         DOUBLED: [2 * half * square for square in right],
         WITHOUT_DENSE: [half * (square - right[1] + of_convolutions) for square in right],
         WITHOUT_CONVOLUTIONS: [half * (square - of_convolutions) for square in right],
+        STATISTICS: [
+            half * sum(squares[key] for key in [*keys, *others])
+            for keys in (not_biases, matrices, list(trained))
+            for others in (statistics, averages)
+        ],
         FACTORLESS: [factor * square for square in right for factor in (0.5, 1.0)],
         NOT_SQUARED: [factor * norm for norm in norms for factor in (half, 2 * half)],
     }
@@ -239,7 +253,7 @@ def tells_objectives_apart(outputs: Outputs, targets: Targets, weights: Mapping[
     """Return whether no slip in the errors gives nearly the handout's loss, as it would if the value head were dead.
 
     Args:
-        weights: the trained parameters; the L2 term may have any of its correct values.
+        weights: the entries of a state_dict; the L2 term may have any of its correct values.
     """
     terms = l2_terms(weights)[""]
     right = HANDOUT.loss(outputs, targets)
@@ -300,7 +314,7 @@ def read_loss(
 
     Args:
         loss: the loss that train_step returned.
-        weights: the trained parameters before the step.
+        weights: the entries of the state_dict when the loss was computed.
         tolerance: the largest relative error; absolute for values below 1.
     """
     terms = l2_terms(weights)

@@ -109,9 +109,15 @@ def possible_outputs(worker: Worker, batch: Batch) -> PossibleOutputs:
     return PossibleOutputs(*of_modes)
 
 
-def read_returned(returned: list[float], possible: PossibleOutputs, batch: Batch) -> LossDiagnosis | None:
-    """Return the formula behind the loss that train_step returned with an entropy, or None."""
-    return read_loss(returned[0], possible, batch.targets, batch.trained) if len(returned) == 2 else None
+def read_returned(
+    returned: list[float], possible: PossibleOutputs, batch: Batch, after: Mapping[str, np.ndarray]
+) -> LossDiagnosis | None:
+    """Return the formula behind the loss that train_step returned with an entropy, or None.
+
+    Args:
+        after: the weights after the step, with batch norm's statistics as forward left them before the loss was computed.
+    """
+    return read_loss(returned[0], possible, batch.targets, {**after, **batch.trained}) if len(returned) == 2 else None
 
 
 def entropy_of(outputs: Outputs) -> float:

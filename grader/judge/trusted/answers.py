@@ -155,7 +155,7 @@ def _(case: Batch) -> Answers | None:
     answers: dict[str, np.ndarray] = {}
     for mode in ("train", "eval"):
         log_probs, value = forward(case.weights, case.states, train_mode=mode == "train")
-        if not tells_objectives_apart(Outputs(log_probs, value[:, 0]), case.targets, case.trained):
+        if not tells_objectives_apart(Outputs(log_probs, value[:, 0]), case.targets, case.weights):
             return None
         answers |= {f"{mode} log_probs": log_probs, f"{mode} value": value}
     return answers
