@@ -12,7 +12,7 @@ from grader.confinement.network_calls import both, net_train, numbers_in
 from grader.confinement.stand_in import model_replaced
 from grader.errors import StudentFault
 from grader.judge.checks import test_train_step as checks
-from grader.judge.support.network_cases import FittedNetwork, heads_of
+from grader.judge.support.network_cases import UNUSED_PLANE, FittedNetwork, heads_of
 from grader.judge.support.objectives import HANDOUT, STATISTICS, WITHOUT_CONVOLUTIONS, WITHOUT_DENSE, l2_terms
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.training_steps import FIRST, ask_for_batch, entropy_of, first_layer, fitted_batch, right_outputs
@@ -21,7 +21,11 @@ from grader.judge.trusted.network import forward
 
 
 class Worker:
-    """A worker whose training step returns these numbers and makes these weights smaller; by default all of them."""
+    """A worker whose training step returns these numbers and makes these weights smaller; by default all of them.
+
+    Args:
+        shrinks: returns for a key of the state_dict whether its weights shrink, or an array that says it of each.
+    """
 
     def __init__(self, returned, shrinks=lambda key: True):
         self.returned, self.shrinks, self.weights = returned, shrinks, {}
@@ -32,7 +36,7 @@ class Worker:
         elif operation == "net_weights":
             return self.weights
         elif operation == "net_train":
-            moved = {key: w - np.float32(lr) * np.sign(w) for key, w in self.weights.items() if self.shrinks(key)}
+            moved = {key: w - np.float32(lr) * np.sign(w) * self.shrinks(key) for key, w in self.weights.items()}
             self.weights |= {key: w for key, w in moved.items() if self.weights[key].dtype.kind == "f"}
             return [self.returned]
         elif operation == "net_optimiser_steps":
@@ -42,6 +46,7 @@ class Worker:
             return (np.exp(log_probs) if operation == "net_policy_value" else log_probs), value
 
 
+SEEN_PLANES = (np.arange(9) != UNUSED_PLANE)[:, np.newaxis, np.newaxis]
 HEADS = np.zeros((2, 16)), np.zeros((2, 1))  # of two states of 4x4
 
 
@@ -90,6 +95,13 @@ def test_an_l2_term_over_the_state_dict_is_a_matter_for_the_check_of_the_loss_al
     assert judged(checks.test_l2, batch, returned, shrinks=lambda key: "conv" not in key) == ""
 
 
+def test_a_first_layer_that_is_never_trained_is_not_taken_for_a_missing_l2_term(batch, pair):
+    """The optimiser lacks it, which test_overfits reports; only a loss without the term shows that this is missing too."""
+    for term in l2_terms(batch.weights)[""][:2]:
+        told = judged(checks.test_l2, batch, [pair[0] + term, pair[1]], shrinks=lambda key: not key.startswith("conv2d_1"))
+        assert ("there is no L2 regularisation" in told) == (term == 0.0)
+
+
 def test_a_missing_part_of_the_l2_term_is_a_matter_for_the_check_of_the_loss_alone(batch, pair):
     for slip, left_out in ((WITHOUT_DENSE, "dense"), (WITHOUT_CONVOLUTIONS, "conv")):
         returned = pair[0] + l2_terms(batch.weights)[slip][0], pair[1]
@@ -100,7 +112,8 @@ def test_a_missing_part_of_the_l2_term_is_a_matter_for_the_check_of_the_loss_alo
 def test_a_step_without_l2_is_told_from_one_whose_l2_term_has_no_gradient(batch, pair):
     told = {}
     for added in (0.0, l2_terms(batch.weights)[""][1]):
-        told[added > 0] = judged(checks.test_l2, batch, [pair[0] + added, pair[1]], shrinks=lambda key: "conv" not in key)
+        returned = pair[0] + added, pair[1]
+        told[added > 0] = judged(checks.test_l2, batch, returned, shrinks=lambda key: SEEN_PLANES if key == FIRST else True)
     assert "there is no L2 regularisation" in told[False] and "without a gradient" in told[True]
 
 

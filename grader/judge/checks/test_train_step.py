@@ -273,8 +273,13 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
         if reading is not None and reading.slip in UNMOVED:
             ruling.seen = f"{UNMOVED[reading.slip]} (see train_step.loss)."
             return
+        in_loss = reading is not None and not reading.slip and not _lacks_l2_term(returned[0], possible, batch)
+        decays = any(update.weight_decay > 0 for of_parameter in updates.values() for update in of_parameter)
+        if (in_loss or decays) and not change(batch.weights, after, first).any():
+            ruling.seen = f"The step does not change {first}, on which L2 regularisation would show (see train_step.overfits)."
+            return
         why = "there is no L2 regularisation, in the loss or as weight decay"
-        if reading is not None and not reading.slip and not _lacks_l2_term(returned[0], possible, batch):
+        if in_loss:
             why = "the L2 term is in the loss that train_step returns, but without a gradient, as with w.data or item()"
         raise StudentFault(f"Weights that the data does not affect did not move: {why}.")
     inward = float(np.mean(np.sign(moved[large]) == -np.sign(unused[large])))
