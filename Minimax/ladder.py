@@ -32,6 +32,7 @@ from arena.engine.specs import engine_at
 from arena.match.match import ThreadRunner, play_match
 from arena.match.records import Records, digest
 from arena.match.setup import MatchSetup
+from arena.match.summary import faults
 from common.errors import UsageError, reason_of
 from common.files import replacing, write_whole
 from common.harmless_text import on_screen
@@ -62,6 +63,7 @@ class Result:
     Attributes:
         rate: points per game; a draw counts as half a point.
         low, high: the 95 % interval of the rate.
+        faults: a line for each kind of fault by which either of the two lost games.
     """
 
     rung: str
@@ -71,6 +73,7 @@ class Result:
     rate: float
     low: float
     high: float
+    faults: tuple[str, ...] = ()
 
     @property
     def verb(self) -> str:
@@ -120,14 +123,16 @@ def play_rung(engine: EngineSpec, rung: str, options: argparse.Namespace, folder
     seen = result.statistics(0)
     if seen.score_rate is None:
         raise UsageError(f"the machine was too busy to decide a game against {rung}; try again when fewer programs are running")
-    return Result(rung, seen.wins, seen.draws, seen.losses, seen.score_rate, *seen.interval_95)
+    lost_by = tuple(faults(result, ("your engine", rung)))
+    return Result(rung, seen.wins, seen.draws, seen.losses, seen.score_rate, *seen.interval_95, lost_by)
 
 
 def told(result: Result) -> str:
-    """Return the line about one rung."""
+    """Return the line about one rung, and those about games that were lost by faults."""
     score = f"{result.wins} won, {result.draws} drawn, {result.losses} lost"
     interval = f"95 % {result.low:.2f} to {result.high:.2f}"
-    return f"{result.verb:10} {result.rung:12} {score}: win rate {result.rate:.2f}, {interval}"
+    line = f"{result.verb:10} {result.rung:12} {score}: win rate {result.rate:.2f}, {interval}"
+    return "\n".join([line, *result.faults])
 
 
 def picture(name: str, results: Sequence[Result]) -> str:

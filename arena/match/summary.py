@@ -55,15 +55,22 @@ def summary(result: MatchResult) -> str:
     return "\n".join(lines + worth(result))
 
 
-def faults(result: MatchResult) -> list[str]:
-    """Say what happened in the first game that an agent lost by each kind of fault."""
-    first: dict[tuple[int, str], GameRecord] = {}
+def faults(result: MatchResult, names: tuple[str, str] = ("agent 0", "agent 1")) -> list[str]:
+    """Say how many games each agent lost by each kind of fault, and what happened in the first of them.
+
+    Args:
+        names: what to call the two agents.
+    """
+    found: dict[tuple[int, str], list[GameRecord]] = {}
     for game in result.games:
         if game.faulty is not None:
-            first.setdefault((game.faulty, game.termination.value), game)
+            found.setdefault((game.faulty, game.termination.value), []).append(game)
     return [
-        on_screen(f"  {reason}, for example game {game.index}, ply {len(game.moves) + 1}: agent {agent} {game.detail}.")
-        for (agent, reason), game in first.items()
+        on_screen(
+            f"  {len(games)} {reason}, for example game {games[0].index}, ply {len(games[0].moves) + 1}: "
+            f"{names[agent]} {games[0].detail}."
+        )
+        for (agent, reason), games in found.items()
     ]
 
 

@@ -35,6 +35,15 @@ def test_an_engine_beats_the_random_rung_and_a_second_call_plays_nothing_new(own
     assert len([line for line in games.splitlines() if "moves" in json.loads(line)]) == 4
 
 
+def test_games_lost_by_a_fault_are_told_with_its_cause(own_folder, engines, capsys):
+    broken = own_folder / "broken"
+    broken.write_text("#!/bin/sh\nread side\nexit 3\n")
+    broken.chmod(0o755)
+    assert climb(own_folder, broken, "--rungs", "sample", "--games", "2") == 0
+    out = capsys.readouterr().out
+    assert "  2 init_failed, for example game 0, ply 1: your engine gave no name: exited with exit code 3.\n" in out
+
+
 def test_the_path_of_an_engine_may_be_written_in_another_way(own_folder, engines, monkeypatch):
     climb(own_folder, engines / "sample", "--rungs", "sample", "--games", "1")
     monkeypatch.chdir(engines)

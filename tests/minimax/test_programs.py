@@ -125,7 +125,7 @@ def test_evaluate_says_what_a_fault_was(engines, tmp_path):
     done = run("evaluate.py", "--agents-path", engines / "sample", talks, "--num-plays", 2, "--seed", 1)
     assert done.returncode == 0 and "lost by: 2 malformed" in done.stdout
     (line,) = [line for line in done.stdout.splitlines() if "for example" in line]
-    assert line == "  malformed, for example game 0, ply 2: agent 1 answered 'I think 7 7' instead of two numbers."
+    assert line == "  2 malformed, for example game 0, ply 2: agent 1 answered 'I think 7 7' instead of two numbers."
 
 
 def test_an_interrupted_match_sums_up_what_it_has_and_ends_its_engines(engines):
