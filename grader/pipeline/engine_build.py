@@ -29,7 +29,7 @@ from grader.pipeline.submission import Submission
 SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".CPP")  # g++ takes these for C++
 SUBMISSION_TOML = "submission.toml"
 # A parameter of this name is followed by a comma or a parenthesis.
-ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\s*[=;{(]", re.MULTILINE)
+ENGINE_NAME = re.compile(r"(?:^|[;{}])(?![ \t]*extern\b)[^\n;{}]*\bstring[ \t]+ai_name\s*[=;{(]", re.MULTILINE)
 MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|int32_t|auto|signed)\s+main\s*\(", re.MULTILINE)
 # How nm lists a main that replaces the weak one of the header.
 STRONG_MAIN = re.compile(r"^main T ", re.MULTILINE)

@@ -136,8 +136,10 @@ def test_an_example_with_odd_names_is_still_toml(sources):
     assert example_in(str(caught.value)) == ['Minimax/a"\n.cpp']
 
 
-def test_sources_that_all_include_the_header_are_one_engine_if_one_of_them_names_it(sources):
-    shared = {"Minimax/all.h": ENGINE + b"extern std::string ai_name;", "Minimax/search.cpp": b'#include "all.h"'}
+@pytest.mark.parametrize("before", [b"", b"inline int nodes; ", b"namespace tools { int a; } "])
+def test_sources_that_all_include_the_header_are_one_engine_if_one_of_them_names_it(sources, before):
+    declared = before + b"extern std::string ai_name;"
+    shared = {"Minimax/all.h": ENGINE + declared, "Minimax/search.cpp": b'#include "all.h"'}
     files = {**shared, "Minimax/engine.cpp": b'#include "all.h"\nstd::string ai_name = "mine";'}
     assert sources(files) == ["Minimax/search.cpp", "Minimax/engine.cpp"]
 
