@@ -9,6 +9,7 @@ from arena.engine.engine_process import EngineSpec, Limits
 from arena.rules import SWAP, Termination
 from grader.judge.support.engine_talk import (
     FLUSH,
+    FLUSH_OR_READ_LESS,
     FORM,
     LACKS_INSTRUCTION,
     NOTES,
@@ -51,10 +52,14 @@ def test_nothing_is_wrong_with_a_right_engine():
         ),
         (
             {"name": 'print("alice")', "answer": 'print("7 7")'},
-            f"It wrote its name only when its input ended: 'alice 7 7'. {FLUSH}",
+            f"It wrote its name only when its input ended: 'alice 7 7'. {FLUSH_OR_READ_LESS}",
         ),
         ({"name": 'print("alice", end="", flush=True)'}, f"It wrote its name 'alice' without the end of the line. {FLUSH}"),
-        ({"answer": 'print("7 7")'}, f"Its answer '7 7' came only when its input ended. {FLUSH}"),
+        ({"answer": 'print("7 7")'}, f"Its answer '7 7' came only when its input ended. {FLUSH_OR_READ_LESS}"),
+        (
+            {"answer": f"sys.stdin.readline(); {ANSWER}"},
+            f"Its answer '7 7' came only when its input ended. {FLUSH_OR_READ_LESS}",
+        ),
         ({"answer": f'print("depth 4", flush=True); {ANSWER}'}, f"It wrote 'depth 4' before its answer '7 7'. {NOTES}"),
         ({"answer": 'print("7 7", end="", flush=True)'}, f"It wrote its answer '7 7' without the end of the line. {FLUSH}"),
     ],
@@ -65,6 +70,7 @@ def test_nothing_is_wrong_with_a_right_engine():
         "name not flushed",
         "name without its end",
         "answer not flushed",
+        "waits for a second line",
         "debug line",
         "no line end",
     ],

@@ -26,6 +26,7 @@ LINE_CAP = 200  # characters; the rest of a line is ignored
 SHOWN_CHARACTERS = 60
 NOTES = "Standard output is reserved for the protocol: write messages to std::cerr."
 FLUSH = "End each answer with std::endl, which ends the line and flushes it."
+FLUSH_OR_READ_LESS = f"Either it was not flushed, or the engine read more than the line that it was sent. {FLUSH}"
 FORM = "An answer is two integers with a space between them, and the end of the line."
 ONE_ANSWER = "It had already answered: each line that it reads gets one answer."
 TOLD_OF_SWAP = "White had just swapped: black then reads -1 -1, changes the colour of all stones and places the next one."
@@ -117,14 +118,14 @@ def explain_talk(talk: Talk, refused: str = "") -> str:
         return f"It wrote {first} before its name {_shown(name)}; the first line is taken as the name. {NOTES}"
     if not talk.introduction:
         return (
-            f"It wrote its name only when its input ended: {_shown(talk.at_the_end)}. {FLUSH}"
+            f"It wrote its name only when its input ended: {_shown(talk.at_the_end)}. {FLUSH_OR_READ_LESS}"
             if talk.at_the_end.strip()
             else ""
         )
     if not talk.introduction.endswith("\n"):
         return f"It wrote its name {_shown(name)} without the end of the line. {FLUSH}"
     if not talk.answer.strip() and talk.at_the_end.strip():
-        return f"Its answer {_shown(talk.at_the_end)} came only when its input ended. {FLUSH}"
+        return f"Its answer {_shown(talk.at_the_end)} came only when its input ended. {FLUSH_OR_READ_LESS}"
     if refused and len(talk.answer.splitlines()) < 2:
         return explain_answer(refused.removesuffix("\n") + "\n")
     return explain_answer(talk.answer)
