@@ -8,10 +8,14 @@ import pytest
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.rules import SWAP, Termination
 from grader.judge.support.engine_talk import (
+    DIVIDES_BY_0,
+    FEWER_MEANS,
     FLUSH,
     FLUSH_OR_READ_LESS,
     FORM,
     LACKS_INSTRUCTION,
+    LEAVES_ITS_MEMORY,
+    NO_MEMORY_LEFT,
     NOTES,
     explain_answer,
     explain_fault,
@@ -131,6 +135,28 @@ def test_a_taken_point_is_told_with_the_stone_that_is_there(moves, refused, word
 def test_a_missing_instruction_is_not_called_a_lack_of_memory(termination):
     game = SimpleNamespace(moves=[], refused="", termination=termination, detail="was ended by signal SIGILL")
     assert explain_fault(game, 0, None, LIMITS) == LACKS_INSTRUCTION
+
+
+@pytest.mark.parametrize(
+    ("detail", "termination", "sentence"),
+    [
+        ("was ended by signal SIGABRT, saying '  what():  std::bad_alloc'", Termination.CRASH, NO_MEMORY_LEFT),
+        ("gave no name: was ended by signal SIGABRT, saying 'std::bad_alloc'", Termination.INIT_FAILED, NO_MEMORY_LEFT),
+        ("was ended by signal SIGFPE", Termination.CRASH, DIVIDES_BY_0),
+        ("was ended by signal SIGSEGV", Termination.CRASH, LEAVES_ITS_MEMORY),
+        ("gave no name: was ended by signal SIGSEGV", Termination.INIT_FAILED, f"{LEAVES_ITS_MEMORY} {FEWER_MEANS}"),
+    ],
+)
+def test_what_the_end_of_a_program_means_is_said(detail, termination, sentence):
+    game = SimpleNamespace(moves=[], refused="", termination=termination, detail=detail)
+    assert explain_fault(game, 0, None, LIMITS) == sentence
+
+
+def test_an_engine_that_gives_up_before_its_name_is_told_that_it_can_open_no_files():
+    gives_up = EngineSpec("mine", (sys.executable, "-c", "raise SystemExit('cannot open book.txt')"))
+    detail = "gave no name: exited with exit code 1, saying 'cannot open book.txt'"
+    game = SimpleNamespace(moves=[], refused="", termination=Termination.INIT_FAILED, detail=detail)
+    assert explain_fault(game, 0, gives_up, LIMITS) == FEWER_MEANS
 
 
 def test_a_program_that_ends_or_cannot_be_heard_is_no_fault_of_the_listener():

@@ -34,6 +34,20 @@ FEWER_MEANS = "Here it can open no files, and has less memory than in evaluate.p
 LACKS_INSTRUCTION = (
     "SIGILL ends a program that uses an instruction which this processor lacks, as #pragma GCC target allows the compiler to."
 )
+DIVIDES_BY_0 = "SIGFPE ends a program that divides an integer by 0."
+LEAVES_ITS_MEMORY = (
+    "SIGSEGV ends a program that leaves its memory: by an index outside an array, a recursion without end, a function without "
+    "its return, or a null pointer. Compile it with -g -fsanitize=address,undefined and give it the same lines by hand: it "
+    "then names the place."
+)
+NO_MEMORY_LEFT = "There was no memory left. With --memory-mib, evaluate.py tries the grader's limit (section 4.2)."
+# What a message says of the end of a program -> its meaning.
+ENDINGS = {
+    "std::bad_alloc": NO_MEMORY_LEFT,
+    "SIGILL": LACKS_INSTRUCTION,
+    "SIGFPE": DIVIDES_BY_0,
+    "SIGSEGV": LEAVES_ITS_MEMORY,
+}
 AFTER_SWAP = "After a swap black moves next, so white's -1 -1 is its whole answer."
 
 
@@ -199,8 +213,8 @@ def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits)
     match game.termination:
         case Termination.CRASH | Termination.ILLEGAL_SWAP if game.moves and game.moves[-1] == SWAP:
             return TOLD_OF_SWAP
-        case Termination.CRASH | Termination.INIT_FAILED if "SIGILL" in game.detail:
-            return LACKS_INSTRUCTION
+        case Termination.CRASH | Termination.INIT_FAILED if meaning := _explain_ending(game):
+            return meaning
         case Termination.ILLEGAL_MOVE:
             return _explain_illegal_move(game, seat)
         case Termination.ILLEGAL_SWAP if len(game.moves) >= SWAP_PLY:
@@ -220,13 +234,21 @@ def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits)
             return explain_answer(f"{game.refused}\n") or NOTES
         case Termination.CRASH if game.detail.startswith("exited with exit code 0"):
             return "An engine goes on reading and answering until its input ends."
-        case Termination.INIT_FAILED if "signal" in game.detail:
+        case Termination.INIT_FAILED if "signal" in game.detail or "exit code" in game.detail:
             return FEWER_MEANS
         case Termination.TIMEOUT if game.move_cpu_s[-1] < IDLE_S:
             if game.moves and game.moves[-1] == SWAP:
                 return TOLD_OF_SWAP
             return f"It hardly computed: it may be waiting for more input, or its answer was not flushed. {FLUSH}"
     return ""
+
+
+def _explain_ending(game: GameRecord) -> str:
+    """Return what the end of a program means, or "" if it is none of ENDINGS."""
+    meaning = next((meaning for words, meaning in ENDINGS.items() if words in game.detail), "")
+    # Where memory is short, malloc returns a null pointer; a file that cannot be opened is read as an empty one.
+    short_of = meaning == LEAVES_ITS_MEMORY and game.termination == Termination.INIT_FAILED
+    return f"{meaning} {FEWER_MEANS}" if short_of else meaning
 
 
 def _explain_illegal_move(game: GameRecord, seat: int) -> str:
