@@ -39,6 +39,10 @@ ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.
 NO_TEMPORARY_FILE = re.compile(r"^Cannot create temporary file in .*", re.MULTILINE)
 # What the compiler, the assembler and the linker say when the disk of their files is full.
 NO_ROOM = re.compile(r"^\S+: (?:[Ff]atal error|final link failed): (?:.*: )?No space left on device$", re.MULTILINE)
+# How the linker names an object file, which the compiler made in its scratch folder.
+OBJECT_FILE = re.compile(r"(?:\S+/ld: )?/\S*/cc\w+\.o:")
+# What the linker says where an engine does not define what the header declares.
+NOT_DEFINED = re.compile(r"undefined reference to `(?P<name>init\(\)|action\(std::pair<int, int>\)|ai_name(?:\[abi:cxx11\])?)'")
 # What the linker says of an address more than 2 GiB away.
 TOO_FAR = "relocation truncated to fit"
 STANDARD = "-std=c++"
@@ -433,13 +437,21 @@ def _has_ended(process: subprocess.Popen[bytes], wait_s: float) -> bool:
     return True
 
 
+def _what_an_engine_defines(line: str) -> str:
+    """Return how the linker's line goes on if it misses something that every engine defines, otherwise ""."""
+    if not (missing := NOT_DEFINED.search(line)):
+        return ""
+    name = missing["name"].partition("[")[0]
+    return f"; no source defines {name} exactly as the header declares it, outside any namespace or class"
+
+
 def first_error(diagnostics: str) -> str:
     # The linker's last line, "collect2: error: ld returned 1", explains nothing; the lines from ld before it do.
     lines = [line.strip() for line in diagnostics.splitlines() if line.strip() and not line.startswith("collect2: error:")]
     for mark in ("error:", "undefined reference", "multiple definition"):
         for line in lines:
             if mark in line:
-                return line[:MESSAGE_CHARACTERS]
+                return OBJECT_FILE.sub("", line)[:MESSAGE_CHARACTERS] + _what_an_engine_defines(line)
     if any(TOO_FAR in line for line in lines):
         return "the linker cannot reach all of its static data, which take 2 GiB or more"
     if "Assembler messages:" in diagnostics and (refused := ASSEMBLER.search(diagnostics)):

@@ -23,6 +23,13 @@ from grader.pipeline.likeness import SOURCES
 from grader.pipeline.submission import Submission
 
 WHOLE = "int main() {}\n"
+# What the header declares and calls.
+ENGINE = (
+    "#include <string>\n#include <utility>\nextern std::string ai_name;\nvoid init();\n"
+    "std::pair<int, int> action(std::pair<int, int> loc);\n"
+    "int main() { init(); return action({0, 0}).first + static_cast<int>(ai_name.size()); }\n"
+)
+DEFINED = 'std::string ai_name = "mine";\nvoid init() {}\nstd::pair<int, int> action(std::pair<int, int> loc) { return loc; }\n'
 ON_X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="it is about the instructions of x86-64")
 BROKEN = {
     "a syntax error": (
@@ -31,6 +38,18 @@ BROKEN = {
     ),
     "a missing header": ({"Minimax/a.cpp": '#include "gone.h"\n'}, "Minimax/a.cpp:1:10: fatal error: gone.h: No such file"),
     "a missing definition": ({"Minimax/a.cpp": "void init();\nint main() { init(); }\n"}, "undefined reference to `init()'"),
+    "an engine without init": (
+        {"Minimax/a.cpp": ENGINE + DEFINED.replace("init()", "init(int)")},
+        "undefined reference to `init()'; no source defines init() exactly as the header declares it, outside any namespace",
+    ),
+    "an engine whose action takes two numbers": (
+        {"Minimax/a.cpp": ENGINE + DEFINED.replace("std::pair<int, int> loc) { return loc;", "int x, int y) { return {x, y};")},
+        "no source defines action(std::pair<int, int>) exactly as the header declares it",
+    ),
+    "a function defined in a header": (
+        {"Minimax/a.cpp": "int twice() { return 2; }\n" + WHOLE, "Minimax/b.cpp": "int twice() { return 2; }\n"},
+        "does not compile: b.cpp:(.text+0x0): multiple definition of `twice()'; a.cpp:(.text+0x0): first defined here",
+    ),
     "an instruction of no machine": (
         {"Minimax/a.cpp": 'int main() {\n  asm("frobnicate %eax");\n}\n'},
         "the assembler rejects the inline assembly at Minimax/a.cpp:2: no such instruction: `frobnicate %eax'",
