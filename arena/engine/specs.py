@@ -235,8 +235,13 @@ def engine_at(path: str) -> EngineSpec:
             f"expected a program; {path} is its source: build it with g++ -std=c++17 -O2 -pthread -I Minimax {path} "
             "-o build/my_engine"
         )
-    if os.path.isdir(path) or not os.access(path, os.X_OK):
-        raise UsageError(f"expected a program; {path} cannot be executed")
+    if os.path.isdir(path):
+        raise UsageError(f"expected a program; {path} is a folder: name the program in it")
+    if not os.access(path, os.X_OK):
+        raise UsageError(
+            f"expected a program; {path} cannot be executed: name what the compiler wrote, or, if it is this file, allow it "
+            f"with chmod +x {path}"
+        )
     return EngineSpec(path=path)
 
 

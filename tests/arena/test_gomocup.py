@@ -248,7 +248,7 @@ def test_a_failing_engine_is_an_error_with_a_sentence_and_the_end(fault, words):
 
 @pytest.mark.parametrize(
     ("call", "words"),
-    [(["nowhere"], "nothing is there"), (["gomocup:{sample}"], "needs no adapter"), (["Minimax"], "cannot be executed")],
+    [(["nowhere"], "nothing is there"), (["gomocup:{sample}"], "needs no adapter"), (["Minimax"], "is a folder")],
 )
 def test_a_wrong_call_gets_one_sentence(engines, call, words):
     call = [word.format(sample=engines / "sample") for word in call]

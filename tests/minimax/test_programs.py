@@ -38,7 +38,8 @@ def test_evaluate_sums_up_and_writes_all_games(engines, tmp_path):
     [
         (["--agents-path", "nowhere", "nowhere"], "nothing is there"),
         (["--agents-path", "Minimax/sample.cpp", "Minimax/sample.cpp"], "build it with g++"),
-        (["--agents-path", "README.md", "README.md"], "cannot be executed"),
+        (["--agents-path", "README.md", "README.md"], "allow it with chmod +x README.md"),
+        (["--agents-path", "Minimax", "Minimax"], "Minimax is a folder: name the program in it"),
         (["--agents-path", "{sample}", "{sample}", "--num-plays", "0"], "at least 1"),
         (["--agents-path", "{sample}", "{sample}", "--time-limit", "-1"], "--time-limit in seconds, above 0"),
         (["--agents-path", "{sample}", "{sample}", "--time-limit", "5000"], "in seconds, above 0 and below 3600; got 5000"),
