@@ -54,7 +54,7 @@ def students_faults_as_sentences() -> Iterator[None]:
         raise UsageError(f"{first_unwritten(error)}.") from error
     except WeightsError as error:
         raise UsageError(str(error)) from error
-    except SyntaxError as error:
+    except (SyntaxError, ValueError) as error:  # before Python 3.11.4, null bytes in a file are a ValueError
         if not (sentence := broken_student_file(error)):
             raise
         raise UsageError(f"{sentence}.") from error
@@ -68,10 +68,10 @@ def broken_student_file(error):
     """Return one sentence (without a full stop) if a stub is no longer Python, otherwise an empty string.
 
     Args:
-        error: the SyntaxError.
+        error: the SyntaxError, or a ValueError, which may have another cause.
     """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    if error.filename is None:  # Python names no file that contains null bytes
+    if not isinstance(error, SyntaxError) or error.filename is None:  # Python names no file that contains null bytes
         path = next((path for path in STUBS_IN_ORDER if _contains_null_bytes(os.path.join(root, path))), None)
         return f"{path} contains null bytes, as a file in UTF-16 does: save it as UTF-8" if path else ""
     path = os.path.relpath(error.filename, root)

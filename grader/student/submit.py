@@ -60,12 +60,11 @@ def _syntax_error(path: str, content: bytes) -> str:
     try:
         with warnings.catch_warnings(action="ignore"):
             ast.parse(content, path)
-    except SyntaxError as error:
-        line = f", line {error.lineno}," if error.lineno else ""
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a ValueError before Python 3.11.4: null bytes
+        line, what = (error.lineno, error.msg) if isinstance(error, SyntaxError) else (None, error)
+        place = f", line {line}," if line else ""
         hint = " (save it as UTF-8)" if b"\0" in content else ""  # as in UTF-16
-        return f"{path}{line} is not valid Python: {error.msg}{hint}."
-    except (ValueError, RecursionError, MemoryError) as error:
-        return f"{path} is not valid Python: {error}."
+        return f"{path}{place} is not valid Python: {what}{hint}."
     return ""
 
 

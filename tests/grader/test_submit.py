@@ -173,6 +173,16 @@ def test_python_that_is_saved_as_utf_16_is_named(folder, tmp_path, capsys):
     assert "mcts_pure.py is not valid Python: source code string cannot contain null bytes (save it as UTF-8)." in said
 
 
+def test_python_in_utf_16_is_named_where_null_bytes_are_a_value_error(folder, tmp_path, capsys, monkeypatch):
+    """As Python raises it before 3.11.4."""
+
+    def refuse(*_):
+        raise ValueError("source code string cannot contain null bytes")
+
+    monkeypatch.setattr(submit.ast, "parse", refuse)
+    test_python_that_is_saved_as_utf_16_is_named(folder, tmp_path, capsys)
+
+
 def test_packing_again_replaces_the_archive_and_leaves_nothing_beside_it(folder):
     archive = folder / "submission.zip"
     submit.main(archive, folder)

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from common.unwritten import broken_student_file
+from common import unwritten
+from common.errors import UsageError
+from common.unwritten import broken_student_file, students_faults_as_sentences
 
 USES_OF_THE_STUBS = pytest.mark.parametrize(
     "program", [["train.py"], ["human_play.py", "--terminal"], ["-m", "training.look"]], ids=" ".join
@@ -50,6 +52,15 @@ def test_a_stub_that_was_saved_as_utf_16_is_named(own_folder, program):
     done = subprocess.run([sys.executable, *program], cwd=own_folder, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert ": AlphaZero/mcts_alphaZero.py contains null bytes, as a file in UTF-16 does: save it as UTF-8." in done.stderr
+
+
+def test_null_bytes_are_named_where_they_are_a_value_error_and_another_one_is_not_changed(monkeypatch):
+    """As Python raises it before 3.11.4."""
+    with pytest.raises(ValueError, match=r"^null bytes$"), students_faults_as_sentences():
+        raise ValueError("null bytes")
+    monkeypatch.setattr(unwritten, "_contains_null_bytes", lambda path: path.endswith("mcts_pure.py"))
+    with pytest.raises(UsageError, match=r"^AlphaZero/mcts_pure\.py contains null bytes"), students_faults_as_sentences():
+        raise ValueError("null bytes")
 
 
 @pytest.mark.parametrize("error", [SyntaxError("from no file"), SyntaxError("x", ("<string>", 1, 1, "y"))])
