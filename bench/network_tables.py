@@ -265,16 +265,11 @@ def muzero_reanalysis(with_it: Record, without: Record) -> str:
     seeds = sorted({row["seed"] for row in without["rows"]})
     playouts = list(without["rows"][0]["losing_lines"])[-1]
     lost = [{(row["seed"], row["games"]): row["losing_lines"][playouts] for row in half["rows"]} for _, half in halves]
-    cpu_s = [{(row["seed"], row["games"]): row["cpu_s"] for row in half["rows"]} for _, half in halves]
     table = []
     for games in sorted({row["games"] for row in without["rows"]}):
-        counts = [" / ".join(str(found.get((seed, games), "-")) for seed in seeds) for found in lost]
-        seconds = [[found[seed, games] for seed in seeds if (seed, games) in found] for found in cpu_s]
-        table.append([games, *counts, *(rounded(mean(each)) if each else "-" for each in seconds)])
-    names = [name for name, _ in halves]
+        table.append([games, *(" / ".join(str(found.get((seed, games), "-")) for seed in seeds) for found in lost)])
     listed_seeds = " / ".join(map(str, seeds))
-    header = ["games", *(f"{name}: seeds {listed_seeds}" for name in names), *(f"{name}: CPU s" for name in names)]
-    return markdown(header, table, "r")
+    return markdown(["games", *(f"{name}: seeds {listed_seeds}" for name, _ in halves)], table, "r")
 
 
 def muzero_accuracy(record: Record) -> str:

@@ -98,7 +98,7 @@ TABLES = {
     "muzero-accuracy": of_record(muzero_accuracy, "muzero_tictactoe"),
     "muzero-reanalysis": Table(
         muzero_reanalysis,
-        ("bench/records/muzero_with_reanalysis.json", "bench/records/muzero_without_reanalysis.json"),
+        ("bench/records/muzero_tictactoe.json", "bench/records/muzero_without_reanalysis.json"),
         unless_recorded="Not measured yet.",
     ),
     "family-networks": of_record(family_networks, "family"),
