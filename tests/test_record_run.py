@@ -151,9 +151,9 @@ def test_runs_of_muzero_with_and_without_reanalysis_stand_side_by_side():
     )
     without = record(0.0, (1, 64, 8.0, {"100": 9, "400": 7}), (2, 64, 10.0, {"100": 6, "400": 8}), (2, 128, 18.0, {"400": 0}))
     assert cells_of(network_tables.muzero_reanalysis(with_it, without)) == [
-        ["games", "25 % reanalysed: seeds 1 / 2", "none: seeds 1 / 2", "25 % reanalysed: CPU s", "none: CPU s"],
-        ["64", "3 / 1", "7 / 8", "12", "9"],
-        ["128", "- / -", "- / 0", "-", "18"],
+        ["games", "25 % reanalysed: seeds 1 / 2", "none: seeds 1 / 2"],
+        ["64", "3 / 1", "7 / 8"],
+        ["128", "- / -", "- / 0"],
     ]
 
 
