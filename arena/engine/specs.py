@@ -242,7 +242,17 @@ def engine_at(path: str) -> EngineSpec:
             f"expected a program; {path} cannot be executed: name what the compiler wrote, or, if it is this file, allow it "
             f"with chmod +x {path}"
         )
+    if sys.platform == "linux" and os.access(path, os.R_OK) and not _first_bytes(path).startswith((b"\x7fELF", b"#!")):
+        raise UsageError(
+            f"expected a program; {path} is neither a program for Linux nor a script that begins with #!: build the engine on "
+            "this computer"
+        )
     return EngineSpec(path=path)
+
+
+def _first_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(4)
 
 
 def check_size(agents: Iterable[EngineSpec], size: int) -> None:

@@ -63,6 +63,15 @@ def test_a_wrong_call_gets_one_sentence(engines, arguments, sentence):
     assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have programs of another format")
+def test_an_executable_text_is_refused_before_it_loses_every_game(tmp_path, engines):
+    notes = tmp_path / "notes"
+    notes.write_text("my engine is in main.cpp\n", encoding="utf-8")
+    notes.chmod(0o755)
+    done = run("evaluate.py", "--agents-path", notes, engines / "sample")
+    assert done.returncode == 2 and "neither a program for Linux nor a script that begins with #!" in done.stderr
+
+
 def test_a_default_that_was_typed_does_not_pass_for_the_recorded_value():
     done = run("evaluate.py", "--resume", "nowhere", "--time-limit", 5)
     assert done.returncode == 2 and "expected no --time-limit with --resume" in done.stderr
