@@ -24,6 +24,7 @@ from grader.judge.support.training_steps import (
     fitted_batch,
     outputs_of,
     possible_outputs,
+    raises_loss,
     read_returned,
     train,
 )
@@ -76,7 +77,7 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
             if share < smallest:
                 smallest = share
                 ruling.seen = (
-                    f"The loss fell from {objective.loss(start, batch.targets):.3f} to "
+                    f"The loss went from {objective.loss(start, batch.targets):.3f} to "
                     f"{objective.loss(end, batch.targets):.3f}; {objective.floor(batch.targets):.3f} cannot be avoided."
                 )
             if smallest < ENOUGH:
@@ -91,7 +92,11 @@ def test_overfits(worker: Worker, ruling: Ruling, rng: Random, batch: Batch, ora
         return
     learnt = learnt_objective(trainings, batch.targets, ENOUGH)
     left = f"{ruling.seen} The steps do not learn: {smallest:.0%} of the avoidable loss remains."
-    raise StudentFault(f"{left} From what they do learn it looks as if {learnt.slip}." if learnt and learnt.slip else left)
+    if learnt is not None and learnt.slip:
+        left += f" From what they do learn it looks as if {learnt.slip}."
+    elif smallest > 1 and raises_loss(worker, batch):
+        left += " Each step goes up the gradient: the weights should move against it."
+    raise StudentFault(left)
 
 
 def _falls(returned: list[list[float]]) -> bool:

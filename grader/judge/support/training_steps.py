@@ -10,11 +10,12 @@ import numpy as np
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, WIDTH, Batch, fitted_network, heads_of
-from grader.judge.support.objectives import LossDiagnosis, Outputs, PossibleOutputs, read_loss
+from grader.judge.support.objectives import HANDOUT, LossDiagnosis, Outputs, PossibleOutputs, read_loss
 from grader.judge.support.oracle import Heads, Oracle
 from grader.judge.support.ruling import Ruling
 
 SAME_OUTPUTS = 1e-6
+SMALL_LR = 1e-4  # of a step that is too short to overshoot
 FIRST = "conv2d_1.weight"
 # Batch norm subtracts the mean, and with it these biases, so that in train mode they have no gradient.
 BEFORE_BATCH_NORM = tuple(f"{layer}.bias" for layer in ("resnet.0.0", "resnet.0.3", "conv2d_2", "conv2d_3"))
@@ -107,6 +108,17 @@ def possible_outputs(worker: Worker, batch: Batch) -> PossibleOutputs:
             outputs.append(Outputs(log_probs.astype(float), value[:, 0].astype(float)))
         of_modes.append(outputs)
     return PossibleOutputs(*of_modes)
+
+
+def raises_loss(worker: Worker, batch: Batch) -> bool:
+    """Return whether a small step raises the handout's loss on its own batch, as one along the gradient does.
+
+    This takes a step from the batch's weights.
+    """
+    before = possible_outputs(worker, batch).train_mode[-1:]
+    train(worker, batch, lr=SMALL_LR)
+    after = worker.call("net_forward", states=batch.states, train_mode=True)
+    return any(HANDOUT.loss(outputs_of(after), batch.targets) > HANDOUT.loss(each, batch.targets) for each in before)
 
 
 def read_returned(
