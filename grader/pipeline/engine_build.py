@@ -74,7 +74,7 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     except those that another file of the engine includes and those that are separate programs.
 
     Raises:
-        StudentFault: there is no source, or the list names a missing file.
+        StudentFault: there is no source that a compiler can read, or the list names a missing file.
         CouldNotGrade: there are two engines, or no source includes the header, and nothing says which source counts.
     """
     if listed := _listed(submission):
@@ -83,6 +83,10 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     files = _SourceFiles(submission, assignment)
     if not files.sources:
         raise StudentFault(f"There is no engine: expected your own .cpp file in {folder}, besides the handed-out files.")
+    if not files.engines and (unreadable := [path for path in files.sources if b"\0" in submission.files[path]]):
+        raise StudentFault(
+            f"The compiler cannot read {_names(unreadable)}: null bytes, as in a file in UTF-16. Save the source as UTF-8."
+        )
     if not files.engines:
         example = _example(files.sources, files.sources[0])
         raise CouldNotGrade(

@@ -269,6 +269,10 @@ def test_a_submission_without_a_source_of_its_own_has_no_engine(fault):
     )
 
 
+def test_a_source_in_utf_16_is_named_with_what_to_do(fault):
+    assert "cannot read Minimax/own.cpp: null bytes" in fault({"Minimax/own.cpp": ENGINE.decode().encode("utf-16")})
+
+
 @pytest.mark.parametrize(
     "files",
     [{"Minimax/helper.cpp": b""}, {"Minimax/helper.cpp": b"", "Minimax/own.cpp": PROGRAM}],
