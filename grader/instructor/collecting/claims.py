@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from common.harmless_text import file_name
@@ -13,11 +14,11 @@ from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.downloads import SINGLES, Upload
 from grader.instructor.collecting.expected import Expected
-from grader.instructor.collecting.people import BRIGHTSPACE, CANVAS, FILES, Match, Person, Roster
+from grader.instructor.collecting.people import BRIGHTSPACE, CANVAS, FILES, MOODLE, Match, Person, Roster
 from grader.pipeline.archive_names import is_archive, without_suffix
 
-FEW_S = 60  # a download whose files all lie within this span was packed or copied then
-FEWEST, FEWEST_SINGLES = 3, 2  # files of a download, or files named one by one, that must lie within it
+FEW_S = 60  # files are packed, sent or copied one after the other with at most this between two of them
+FEWEST, FEWEST_SINGLES = 3, 2  # times of a download, or of files named one by one, of which this says something
 OWNER_CHARACTERS = 60
 
 
@@ -78,13 +79,17 @@ def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], 
             zone = due.local(naive[0]).strftime("%z")
             whose = "the due date" if due.zone else "this machine"
             zones[batch] = f"{name}: the times have no time zone; that of {whose} is assumed, UTC{zone[:3]}:{zone[3:5]}."
-        times = [due.local(upload.when) for upload in several if upload.when]
-        fewest = FEWEST_SINGLES if batch == SINGLES else FEWEST
-        if len(times) >= fewest and max(times) - min(times) <= timedelta(seconds=FEW_S):
+        times = sorted(due.local(upload.when) for upload in several if upload.when)
+        is_moodle = any(person.platform == MOODLE for upload in several for person in upload.people)
+        if any(after - before > timedelta(seconds=FEW_S) for before, after in pairwise(times)):
+            continue
+        if len(times) >= (FEWEST_SINGLES if batch == SINGLES else FEWEST):
             useless[batch] = (
-                f"{name}: the {len(times)} times lie within a minute, so they say when the files were packed or copied, and "
-                "not when they were handed in; they are not used."
+                f"{name}: each of the {len(times)} times lies within a minute of the next, so they say when the files were "
+                "packed or copied, and not when they were handed in; they are not used."
             )
+        elif is_moodle:  # since version 3.11, it streams its archives, and each entry has the time at which it was sent
+            useless[batch] = f"{name}: the time of a file from Moodle may be that of the download, so it is not used."
     kept = [replace(upload, when=None) if upload.batch in useless and not upload.key else upload for upload in uploads]
     return kept, [*useless.values(), *(line for batch, line in zones.items() if batch not in useless)]
 

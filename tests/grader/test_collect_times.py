@@ -1,0 +1,33 @@
+"""`python -m grader collect` where the times of files say when a download was made, and not when students handed in."""
+
+import os
+
+import pytest
+from class_downloads import at, packed
+
+
+def test_times_that_only_say_when_a_download_was_packed_are_not_used(collect, download):
+    path = download({f"x_{student}_a.zip": packed(student) for student in ("s1", "s2", "s3")})
+    assert collect(path, "--due", "2020-01-01T00:00Z") == 0
+    assert {row["late_minutes"] for row in collect.rows().values()} == {""} and "within a minute of the next" in collect.said
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_times_at_which_moodle_sent_the_files_are_not_those_of_the_submissions(collect, download, count):
+    """Since version 3.11, Moodle streams its archives and gives each entry the time at which it was sent."""
+    folders = ("José Núñez_7002", "Alice Ada Jr_1", "zoe@example.org_2", "李小明_3")[:count]
+    names = (f"{folder}_assignsubmission_file/a.zip" for folder in folders)
+    path = download([(at(name, (2026, 12, 2, 9, i // 2, i % 2 * 40)), packed(name)) for i, name in enumerate(names)])
+    assert collect(path, "--due", "2026-12-01T23:59+01:00") == 0 and "used" in collect.said
+    assert [row["late_minutes"] for row in collect.rows().values() if row["outcome"] == "collected"] == [""] * count
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_files_that_were_saved_together_and_named_one_by_one_have_no_times(collect, tmp_path, count):
+    paths = [tmp_path / f"{student}.zip" for student in ("s1", "s2", "s3")[:count]]
+    for seconds, path in enumerate(paths):
+        path.write_bytes(packed(path.stem))
+        os.utime(path, (1_800_000_000 + seconds, 1_800_000_000 + seconds))
+    assert collect(*paths, "--due", "2026-12-01T23:59+01:00") == 0
+    assert [collect.rows()[path.stem]["late_minutes"] for path in paths] == [""] * count
+    assert f"The files of the command line: each of the {count} times lies within a minute" in collect.said
