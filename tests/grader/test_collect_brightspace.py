@@ -1,5 +1,6 @@
 """`python -m grader collect` on the downloads of Brightspace, whose names tell the user and the time."""
 
+import zipfile
 from datetime import datetime
 
 import pytest
@@ -15,6 +16,7 @@ DUE = ("--due", "2026-12-01T23:59+01:00")
     [
         ("Mar 29, 2026 1205 PM", datetime(2026, 3, 29, 12, 5)),
         ("05 March 2026 612 PM", datetime(2026, 3, 5, 18, 12)),
+        ("Mar 29, 2026 12:05\u202fPM", datetime(2026, 3, 29, 12, 5)),
         ("5 March, 2026 12:05 AM", datetime(2026, 3, 5, 0, 5)),
         ("May 1, 2026 2359", datetime(2026, 5, 1, 23, 59)),
         ("5 mars 2026 1812", None),
@@ -68,15 +70,20 @@ def test_files_without_folders_are_one_attempt_and_a_report_joins_it(collect, do
             f"{mine}a - final.zip": packed("one"),
             f"{mine}notes.txt": b"see report",
             "13394-80551 - Alice Ada, Jr. - Nov 30, 2026 905 AM - report.pdf": b"%PDF",
-            "13395-80551 - 李小明 - Nov 30, 2026 906 AM - gomoku.zip": packed("ming"),
+            "13394-80551 - Alice Ada, Jr. - Nov 30, 2026 906 AM - report.pdf": b"%PDF 2",
+            "13394-80551 - Alice Ada, Jr. - Nov 30, 2026 907 AM - report.pdf": b"%PDF 3",
+            "13395-80551 - 李小明 - 30 nov. 2026 906 - gomoku.zip": packed("ming"),
             "index.html": b"",
         }
     )
     assert collect(path, *DUE) == 0
     rows = collect.rows()
-    assert rows["s1"]["attempts"] == "1" and "report.pdf was handed in as well" in rows["s1"]["note"]
+    assert rows["s1"]["attempts"] == "1" and "report.pdf were handed in as well" in rows["s1"]["note"]
     assert rows["s1"]["submitted_at"] == "2026-11-29T12:05:00+01:00"
-    assert tree(collect.out)["submissions/s3.zip"] == packed("ming")
+    with zipfile.ZipFile(collect.out / "submissions" / "s1.zip") as archive:
+        reports = [archive.read(name) for name in archive.namelist() if name.endswith("report.pdf")]
+        assert sorted(reports) == [b"%PDF", b"%PDF 2", b"%PDF 3"]
+    assert tree(collect.out)["submissions/s3.zip"] == packed("ming") and rows["s3"]["submitted_at"] == ""
 
 
 def test_one_submission_and_a_class_without_a_roster(collect, download, tmp_path):

@@ -205,6 +205,14 @@ def test_texts_and_links_of_canvas_belong_to_their_student_who_handed_in_no_file
     assert "(Canvas) with 1 hand-in" in collect.said and collect.rows()["s1"]["outcome"] == "collected"
 
 
+def test_files_of_anonymous_grading_belong_to_nobody_even_if_the_number_of_one_is_an_id(collect, download):
+    path = download({"anon_aB3dE_2024007_gomoku.zip": packed("a"), "LATE_anon_xYzzz_9002_gomoku-1.zip": packed("b")})
+    assert collect(path) == 1
+    rows = collect.rows()
+    assert rows["2024007"]["outcome"] == "missing" and "anonymous" in rows["canvas-aB3dE"]["note"]
+    assert rows["canvas-xYzzz"]["attempts"] == "1"
+
+
 # ------------------------------------------------------------------------------------------------------------ Moodle
 
 
@@ -464,18 +472,3 @@ def test_hostile_metadata_ends_in_one_sentence(collect, download):
         assert not collect.out.exists()
     found = read_metadata(b"s:\n  :submitters:\n  - :sid: 0123\n    :name: yes\n", "x")
     assert (found["s"].people[0].student_id, found["s"].people[0].name) == ("0123", "yes")
-
-
-def test_names_of_blackboard_tell_the_user_and_the_time(collect, download):
-    path = download(
-        {
-            "gomoku_1_2024007_attempt_2026-11-28-17-20-33_s1.zip": packed("z"),
-            "gomoku_1_2024007_attempt_2026-11-28-17-20-33.txt": b"Name: Zoe",
-            "gomoku_1_s1_attempt_2026-12-02-00-10-00_work.zip": packed("new"),
-            "gomoku_1_s1_attempt_2026-11-28-17-20-33_work.zip": packed("old"),
-        }
-    )
-    assert collect(path, "--due", "2026-12-01T23:59+08:00") == 0
-    rows = collect.rows()
-    assert "(Blackboard)" in collect.said and rows["s1"]["late_minutes"] == "11" and rows["s1"]["counted"] == "2-work.zip"
-    assert rows["2024007"]["submitted_at"] == "2026-11-28T17:20:33+08:00" and ".txt was handed in" in rows["2024007"]["note"]

@@ -31,3 +31,10 @@ def test_files_that_were_saved_together_and_named_one_by_one_have_no_times(colle
     assert collect(*paths, "--due", "2026-12-01T23:59+01:00") == 0
     assert [collect.rows()[path.stem]["late_minutes"] for path in paths] == [""] * count
     assert f"The files of the command line: each of the {count} times lies within a minute" in collect.said
+
+
+def test_the_time_of_loose_files_is_that_of_the_last(collect, download):
+    day = (2026, 12, 1)
+    path = download([(at("x_s1_mcts.py", (*day, 12, 0, 0)), b"pass"), (at("x_s1_mcts_2.py", (*day, 12, 30, 0)), b"pass")])
+    collect(path, "--due", "2026-12-01T12:10+01:00")
+    assert collect.rows()["s1"]["late_minutes"] == "20"

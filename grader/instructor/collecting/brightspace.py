@@ -18,7 +18,7 @@ CONTENTS = "index.html"  # the table of contents that Brightspace puts beside th
 
 @dataclass(frozen=True)
 class Name:
-    """What a name says.
+    """What a name says; the names of Blackboard say the same (see `blackboard`).
 
     Attributes:
         who: the user's id or account, if the university shows it, and the full name; the name of a group.
@@ -47,7 +47,7 @@ def brightspace_name(name: str) -> Name | None:
 
 
 def _time(text: str) -> datetime | None:
-    if not (found := TIME.fullmatch(text.replace(",", ""))):
+    if not (found := TIME.fullmatch(" ".join(text.replace(",", "").split()))):  # of narrow spaces, too
         return None
     hour, minute = int(found["hour"]), int(found["minute"])
     if found["half"]:

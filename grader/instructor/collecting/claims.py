@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from itertools import pairwise
+from datetime import datetime, timedelta
+from itertools import chain, count, pairwise
 from pathlib import PurePosixPath
 
 from common.harmless_text import file_name
@@ -14,7 +14,7 @@ from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.downloads import SINGLES, Upload
 from grader.instructor.collecting.expected import Expected
-from grader.instructor.collecting.people import BRIGHTSPACE, CANVAS, FILES, MOODLE, Match, Person, Roster
+from grader.instructor.collecting.people import BLACKBOARD, BRIGHTSPACE, CANVAS, FILES, MOODLE, Match, Person, Roster
 from grader.pipeline.archive_names import is_archive, without_suffix
 
 FEW_S = 60  # files are packed, sent or copied one after the other with at most this between two of them
@@ -104,29 +104,39 @@ def joined(claims: Sequence[Claim], expected: Expected, due: Due) -> list[Claim]
     for (_, _, _, platform), several in groups.items():
         extras = [claim for claim in several if claim.is_extra]
         mains = [claim for claim in several if not claim.is_extra]
-        if platform not in (BRIGHTSPACE, CANVAS, FILES) or not extras or (len(several) == 1 and not expected.loose):
+        if platform not in (BLACKBOARD, BRIGHTSPACE, CANVAS, FILES) or not extras or (len(several) == 1 and not expected.loose):
             found += several
         elif mains:
             last = mains.pop(_last(mains, due))
             found += [*mains, _with_extras(last, extras)]
         elif expected.loose:
             found += _attempts_of_loose_files(extras, due)
+        elif platform in (BLACKBOARD, BRIGHTSPACE):  # each is an attempt of its own, with a time
+            found += extras
         else:
-            found += _attempts_of_files(extras)
+            found += _attempts_of_files(extras, due)
     return [replace(claim, upload=_examined(claim.upload, expected)) for claim in found]
 
 
 def _last(claims: Sequence[Claim], due: Due) -> int:
-    order = canvas_order([claim.upload.key for claim in claims])
+    numbers = resubmissions([claim.upload for claim in claims])
     times = [due.local(c.upload.when).timestamp() if c.upload.when else 0.0 for c in claims]
-    return max(range(len(claims)), key=lambda i: (order[claims[i].upload.key][1], times[i]))
+    return max(range(len(claims)), key=lambda i: (numbers[i], times[i]))
+
+
+def resubmissions(uploads: Sequence[Upload]) -> list[int]:
+    """Return the number of the resubmission that each upload is on Canvas; 0 for all others."""
+    keys = [upload.key if upload.people[0].platform == CANVAS else "" for upload in uploads]
+    order = canvas_order(keys)
+    return [order[key][1] for key in keys]
 
 
 def _with_extras(main: Claim, extras: Sequence[Claim]) -> Claim:
     files = dict(main.upload.files)
     for extra in extras:
         name = extra.upload.name
-        files[name if name not in files else f"beside/{name}"] = extra.upload.files[name]
+        places = chain((name, f"beside/{name}"), (f"beside-{number}/{name}" for number in count(2)))
+        files[next(place for place in places if place not in files)] = extra.upload.files[name]
     names = ", ".join(extra.upload.name for extra in extras)
     were, are = ("was", "is") if len(extras) == 1 else ("were", "are")
     note = f"{names} {were} handed in as well and {are} kept in the same .zip."
@@ -134,15 +144,24 @@ def _with_extras(main: Claim, extras: Sequence[Claim]) -> Claim:
     return replace(main, upload=replace(main.upload, name=name, files=files, notes=(*main.upload.notes, note)))
 
 
-def _attempts_of_files(extras: Sequence[Claim]) -> list[Claim]:
+def _attempts_of_files(extras: Sequence[Claim], due: Due) -> list[Claim]:
     """Return an attempt for the files of each number of resubmission."""
     order = canvas_order([extra.upload.key for extra in extras])
     numbers = sorted({number for _, number in order.values()})
     found = []
     for number in numbers:
         first, *rest = [extra for extra in extras if order[extra.upload.key][1] == number]
-        found.append(_with_extras(first, rest) if rest else first)
+        if rest:
+            first = _with_extras(first, rest)
+            first = replace(first, upload=replace(first.upload, when=_latest([first, *rest], due)))
+        found.append(first)
     return found
+
+
+def _latest(claims: Sequence[Claim], due: Due) -> datetime | None:
+    """Return the time of the last of these files; None if that of one is not known."""
+    times = [claim.upload.when for claim in claims if claim.upload.when]
+    return max(times, key=due.local) if len(times) == len(claims) else None
 
 
 def _attempts_of_loose_files(extras: Sequence[Claim], due: Due) -> list[Claim]:
@@ -161,11 +180,10 @@ def _attempts_of_loose_files(extras: Sequence[Claim], due: Due) -> list[Claim]:
     for number, (first, *rest) in groups.items():
         uploads = [claim.upload for claim in (first, *rest)]
         joint = _with_extras(first, rest) if rest else first
-        times = [upload.when for upload in uploads if upload.when]
         upload = replace(
             joint.upload,
             key=f"loose-{number}" if first.upload.key else "",
-            when=max(times, key=due.local) if len(times) == len(uploads) else None,
+            when=_latest((first, *rest), due),
             late=any(upload.late for upload in uploads) if first.upload.late is not None else None,
             notes=first.upload.notes,
         )

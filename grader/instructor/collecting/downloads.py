@@ -5,7 +5,7 @@
 | Canvas | files `lastnamefirstname_[LATE_]USER_FILE_name.zip`, texts and links (see `canvas`) |
 | Moodle | folders or files `[GROUP-]First Last_NUMBER_assignsubmission_file_`, with the student's files inside or appended |
 | Gradescope | a folder `submission_NUMBER` for each submission, unpacked, and `submission_metadata.yml` |
-| Blackboard | files `ASSIGNMENT_USER_attempt_TIME_name.zip`, and `ASSIGNMENT_USER_attempt_TIME.txt` with a comment |
+| Blackboard | files `ASSIGNMENT_USER_attempt_TIME_name.zip`, and a text with a comment (see `blackboard`) |
 | Brightspace | files or folders `NUMBER-NUMBER - [USER] First Last - TIME[ - FILE]`, and `index.html` (see `brightspace`) |
 | any other | an archive or folder for each student, with the student's id in its name |
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,20 +22,31 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.instructor.collecting import gradescope
-from grader.instructor.collecting.brightspace import CONTENTS, brightspace_name
+from grader.instructor.collecting.blackboard import blackboard_name
+from grader.instructor.collecting.brightspace import CONTENTS, Name, brightspace_name
 from grader.instructor.collecting.canvas import canvas_name
 from grader.instructor.collecting.expected import Expected
-from grader.instructor.collecting.people import BRIGHTSPACE, CANVAS, FILES, GRADESCOPE, MOODLE, Pattern, Person, Roster
+from grader.instructor.collecting.people import (
+    BLACKBOARD,
+    BRIGHTSPACE,
+    CANVAS,
+    FILES,
+    GRADESCOPE,
+    MOODLE,
+    Pattern,
+    Person,
+    Roster,
+)
 from grader.pipeline.archive import FILE, Entries, Folder, Limits, Member, open_source, read_member, take_in
 from grader.pipeline.archive_names import is_archive, readable, without_suffix
 
 CLASS_LIMITS = Limits(entries=200_000, unpacked_bytes=64 << 30, directory_bytes=128 << 20)
 MOODLE_NAME = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)")
-BLACKBOARD_NAME = re.compile(r"(?:.*_)?(?P<user>[^_]+)_attempt_(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.+)|\.txt)")
 SUFFIX = re.compile(r"(?<=.)\.\w{1,5}$")
 GRADESCOPE_FOLDER = re.compile(r"submission_\d+")
 ONLINE_TEXT = "onlinetext"
 JUNK = {".ds_store", "thumbs.db", "desktop.ini"}  # what macOS and Windows leave in folders
+NAMES_OF_ATTEMPTS: dict[str, Callable[[str], Name | None]] = {BLACKBOARD: blackboard_name, BRIGHTSPACE: brightspace_name}
 UNREMARKABLE = ("cache or tool folder", "a resource fork of macOS", "a second member of the same name")
 SINGLES = ""  # the batch of what was named one by one on the command line
 
@@ -139,8 +150,8 @@ class Reader:
             return person
         if found := MOODLE_NAME.fullmatch(name):
             return Person(MOODLE, found["number"], found["name"])
-        if found := BLACKBOARD_NAME.fullmatch(name):
-            return Person(FILES, found["user"], student_id=found["user"])
+        if of_user := blackboard_name(name):
+            return Person(BLACKBOARD, of_user.who, student_id=of_user.who.rpartition("_")[2])
         if found := canvas_name(name):
             return Person(CANVAS, found["user"], found["name"])
         if of_user := brightspace_name(name):
@@ -194,12 +205,10 @@ class Reader:
             return upload
         if person.platform == MOODLE and (found := MOODLE_NAME.fullmatch(name)):
             name = found["file"] or name
-        when = member.modified
-        if person.platform == BRIGHTSPACE and (named := brightspace_name(name)):
-            name, when = named.file or name, named.when or when
-        if not self.pattern and (found := BLACKBOARD_NAME.fullmatch(name)):
-            name, when = found["file"] or name, _blackboard_time(found["time"]) or when
-        return Upload(batch, (person,), name, {name: member}, when=when)
+        if person.platform in NAMES_OF_ATTEMPTS and (named := NAMES_OF_ATTEMPTS[person.platform](name)):
+            name = named.file or name
+            return Upload(batch, (person,), name, {name: member}, named.submission, named.when)
+        return Upload(batch, (person,), name, {name: member}, when=member.modified)
 
     def class_download(self, name: str, entries: Entries) -> Download | None:
         """Return the uploads of a class download; None if this looks like the submission of one student."""
@@ -217,10 +226,10 @@ class Reader:
             kind, uploads = GRADESCOPE, _of_gradescope(name, tops, entries, wrapper)
         elif any(MOODLE_NAME.fullmatch(top) for top in tops) and not self.pattern:
             kind, uploads = MOODLE, _of_moodle(name, tops, self)
-        elif any(BLACKBOARD_NAME.fullmatch(top) for top in loose) and not self.pattern:
-            kind, uploads = "Blackboard", self.of_tops(name, tops, entries, wrapper)
+        elif any(blackboard_name(top) for top in loose) and not self.pattern:
+            kind, uploads = BLACKBOARD, _of_attempts(name, tops, entries, wrapper, self)
         elif any(brightspace_name(top) for top in tops) and not self.pattern:
-            kind, uploads = BRIGHTSPACE, _of_brightspace(name, tops, entries, wrapper, self)
+            kind, uploads = BRIGHTSPACE, _of_attempts(name, tops, entries, wrapper, self)
         elif any(canvas_name(top) for top in loose) and not self.pattern:
             kind, uploads = CANVAS, self.of_tops(name, tops, entries, wrapper)
         elif self.is_class(tops, files):
@@ -292,14 +301,7 @@ class Reader:
 
 def _is_of_platform(name: str) -> bool:
     """Return whether a name tells by itself that it comes from a class download."""
-    return bool(canvas_name(name) or MOODLE_NAME.fullmatch(name) or brightspace_name(name))
-
-
-def _blackboard_time(text: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d-%H-%M-%S")
-    except ValueError:
-        return None
+    return bool(canvas_name(name) or MOODLE_NAME.fullmatch(name) or blackboard_name(name) or brightspace_name(name))
 
 
 def _without_junk(files: Mapping[str, Member]) -> dict[str, Member]:
@@ -367,27 +369,29 @@ def _of_moodle(batch: str, tops: Mapping[str, Mapping[str, Member]], reader: Rea
     return uploads
 
 
-def _of_brightspace(
+def _of_attempts(
     batch: str, tops: Mapping[str, Mapping[str, Member]], entries: Entries, wrapper: str, reader: Reader
 ) -> list[Upload]:
+    """Return the uploads of a platform that puts the person and the time before the name of each file."""
     found: dict[str, dict[str, Member]] = {}
     notes: dict[str, tuple[str, ...]] = {}
     uploads = []
     for top, inside in tops.items():
-        if named := brightspace_name(top):
+        if named := blackboard_name(top) or brightspace_name(top):
             files = found.setdefault(named.submission, {})
             files |= {"/".join(part for part in (named.file, below) if part) or top: m for below, m in inside.items()}
             notes[named.submission] = notes.get(named.submission, ()) + _refused_below(f"{wrapper}{top}/", entries)
         elif top != CONTENTS:
             uploads += reader.of_tops(batch, {top: inside}, entries, wrapper)
     for submission, files in found.items():
-        person, named = reader.person_of_file(submission, folder=True), brightspace_name(submission)
+        person = reader.person_of_file(submission, folder=True)
+        named = NAMES_OF_ATTEMPTS[person.platform](submission)
         upload = _of_folder(batch, (person,), submission, files, notes[submission])
         if len(files) == 1:  # a file by itself, such as a report, keeps its name
             ((path, member),) = files.items()
             file = path.rpartition("/")[2]
             upload = replace(upload, name=file, files={file: member})
-        uploads.append(replace(upload, key=submission, when=(named and named.when) or upload.when))
+        uploads.append(replace(upload, key=submission, when=named.when if named else None))
     return uploads
 
 

@@ -15,8 +15,7 @@ from common.errors import UsageError
 from common.files import remove, replacing
 from common.harmless_text import file_name
 from grader.instructor.collecting.attempts import Attempt, Due, is_known_already
-from grader.instructor.collecting.canvas import canvas_order
-from grader.instructor.collecting.claims import Claim
+from grader.instructor.collecting.claims import Claim, resubmissions
 from grader.instructor.collecting.downloads import Upload
 from grader.instructor.collecting.people import Pattern, Roster, read_again
 from grader.instructor.collecting.record import Record
@@ -133,10 +132,10 @@ class Keeper:
                 given=upload.given,
             )
             read.append((attempt, waiting, upload))
-        order = canvas_order([upload.key for _, _, upload in read])
+        numbers = resubmissions([upload for _, _, upload in read])
         waits = Counter(waiting for _, waiting, _ in read)
-        read.sort(key=lambda entry: (order[entry[2].key][1], self._seconds(entry[0]), entry[2].name))
-        for attempt, waiting, upload in read:
+        order = sorted(range(len(read)), key=lambda i: (numbers[i], self._seconds(read[i][0]), read[i][2].name))
+        for attempt, waiting, upload in (read[i] for i in order):
             self._add(attempt, waiting, upload.name if upload.is_packed or is_archive(upload.name) else f"{upload.name}.zip")
             waits.subtract([waiting])
             if not waits[waiting]:

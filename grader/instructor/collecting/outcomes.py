@@ -19,7 +19,8 @@ from grader.instructor.collecting.attempts import (
     Due,
     decide,
 )
-from grader.instructor.collecting.people import CANVAS, FILES, Roster, letters
+from grader.instructor.collecting.canvas import ANONYMOUS
+from grader.instructor.collecting.people import BLACKBOARD, CANVAS, FILES, MOODLE, Person, Roster, letters
 from grader.instructor.collecting.record import Record
 from grader.instructor.gradebook_entries import Student
 
@@ -150,13 +151,24 @@ def _of_stranger(owner: str, record: Record, roster: Roster) -> Row:
         note = f"{person.words} {match.contradiction}"
     elif match.students:
         found = " and ".join(student.id for student in match.students)
-        remedy = BY_PATTERN if person.platform == FILES else "add a column to the roster that tells them apart"
+        by_file = person.platform in (BLACKBOARD, FILES)
+        remedy = BY_PATTERN if by_file else "add a column to the roster that tells them apart"
         note = f"{person.words} fits several students, {found}: {remedy}"
     else:
-        remedy = f": {BY_PATTERN}, or correct the roster" if person.platform == FILES else ""
-        note = f"{person.words} matches nobody on the roster{remedy}"
+        note = f"{person.words} matches nobody on the roster{_remedy(person)}"
     problems = (f"attempt {attempt.number}: {attempt.problem}" for attempt in attempts if attempt.problem)
     return Row(owner, "", "", UNKNOWN, len(attempts), None, "", None, (note, *problems))
+
+
+def _remedy(person: Person) -> str:
+    """Return the end of a sentence about a person whom the roster does not name."""
+    if person.platform in (BLACKBOARD, FILES):
+        return f": {BY_PATTERN}, or correct the roster"
+    if person.platform == CANVAS and person.name == ANONYMOUS:
+        return ": Canvas hides the names while grading is anonymous, so turn that off there and download again"
+    if person.platform == MOODLE:
+        return ": if that is a group, collect a copy as ID.zip for each member; if Moodle hides the names, fill in moodle_id"
+    return ""
 
 
 def table(rows: Sequence[Row]) -> bytes:

@@ -14,7 +14,8 @@ from common.errors import UsageError
 from grader.instructor.gradebook_entries import Student, require_student_id
 from grader.pipeline.archive_names import repaired
 
-CANVAS, MOODLE, GRADESCOPE, BRIGHTSPACE, FILES = "Canvas", "Moodle", "Gradescope", "Brightspace", "file"
+CANVAS, MOODLE, GRADESCOPE, BLACKBOARD, BRIGHTSPACE = "Canvas", "Moodle", "Gradescope", "Blackboard", "Brightspace"
+FILES = "file"
 LEAST_ID = 4  # characters of an id that counts wherever it stands in a name; "1" occurs in too many names
 LEAST_NUMBER = 5  # characters of one that needs no underscores beside it; a year has four
 NAME_ID_FILE = re.compile(r"[^_]*_(?P<id>[^_]*\d[^_]*)_.+")
@@ -26,8 +27,9 @@ class Person:
     """What a download says about who handed something in.
 
     Attributes:
-        platform: CANVAS, MOODLE, GRADESCOPE, BRIGHTSPACE, or FILES for a plain name of a file or folder.
-        handle: what tells people of one platform apart: a number, or the name of the file or folder without its suffix.
+        platform: one of those above, or FILES for a plain name of a file or folder.
+        handle: what tells people of one platform apart: a number, a text that ends with the user (BLACKBOARD), or the name of
+            the file or folder without its suffix.
         name: the full name as the platform writes it.
         student_id: the id that the platform or the pattern names.
         email: the address, if the download has it.
@@ -148,6 +150,8 @@ class Roster:
             return self._by_number(person, "canvas_id")
         if person.platform == MOODLE:
             return self._by_number(person, "moodle_id")
+        if person.platform == BLACKBOARD:
+            return Match(tuple(s for s in self.students if _same(f"_{person.handle}"[-len(s.id) - 1 :], f"_{s.id}")))
         if person.platform == BRIGHTSPACE:
             return self._by_first_word(person.name, self.students)
         if person.student_id or person.email:
