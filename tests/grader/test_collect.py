@@ -109,6 +109,18 @@ def test_a_number_is_found_beside_anything_but_latin_letters_and_digits(tmp_path
     assert owners("2024001+2024002") == ["2024001", "2024002"] and owners("smith-jones_gomoku") == ["smith-jones"]
 
 
+def test_an_id_is_found_in_brackets_and_before_the_number_of_a_copy(tmp_path):
+    (path := tmp_path / "roster.csv").write_text("id,first_name,last_name\njdoe,Jane,Doe\ndoej,Jim,Doe\njim,Jim,Doe\n1,,\n")
+    roster = Roster(read_roster(path))
+
+    def owners(stem):
+        return [student.id for student in roster.match(Person(FILES, stem)).students]
+
+    assert all(owners(stem) == ["jdoe"] for stem in ("Doe, Jane(jdoe)", "jdoe (1)", "jdoe(1)", "Jane Doe (JDOE)_gomoku"))
+    assert not any(owners(stem) for stem in ("J. (doe)", "(jdoe-2)", "work (1)", "my jdoe", "Jim (jim)"))
+    assert owners("jdoe (doej)") == ["jdoe", "doej"]
+
+
 def test_a_pattern_finds_the_owner_of_what_was_kept_for_a_stranger(collect, download):
     path = download({"hw1-s1-alice.zip": packed("a"), "hw1-s2-bob.zip": packed("b")})
     assert collect(path) == 1

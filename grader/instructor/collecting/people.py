@@ -259,11 +259,12 @@ def _same(first: str, second: str) -> bool:
 
 
 def _holds_id(stem: str, student_id: str) -> bool:
-    """Return whether an id stands between the underscores of a name."""
+    """Return whether an id stands between the underscores or brackets of a name: `Doe, Jane(jdoe)`, `jdoe (1)`."""
     escaped = re.escape(student_id)
     if re.fullmatch(rf"[^_]*_{escaped}_.+", stem, re.IGNORECASE):
         return True
-    return len(student_id) >= LEAST_ID and bool(re.search(rf"(?:^|_){escaped}(?:_|$)", stem, re.IGNORECASE))
+    alone = rf"(?:^|[_(]){escaped}(?: ?[_()]|$)"
+    return len(student_id) >= LEAST_ID and bool(re.search(alone, stem, re.IGNORECASE))
 
 
 def _holds_number(stem: str, student_id: str) -> bool:
