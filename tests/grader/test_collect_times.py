@@ -38,3 +38,20 @@ def test_the_time_of_loose_files_is_that_of_the_last(collect, download):
     path = download([(at("x_s1_mcts.py", (*day, 12, 0, 0)), b"pass"), (at("x_s1_mcts_2.py", (*day, 12, 30, 0)), b"pass")])
     collect(path, "--due", "2026-12-01T12:10+01:00")
     assert collect.rows()["s1"]["late_minutes"] == "20"
+
+
+def test_of_two_downloads_of_moodle_the_later_one_has_what_counts(collect, download):
+    def of_class(day, *texts):
+        name = "Alice Ada Jr_7{}_assignsubmission_file/a.zip"
+        others = [(at(name.format(i).replace("Alice", "Someone"), (2026, 12, day, 9, i, 0)), packed("x")) for i in (1, 2)]
+        mine = [(at(name.format(0), (2026, 12, day, 9, 0, 30)), packed(text)) for text in texts]
+        return download([*mine, *others], name=f"of day {day}")
+
+    late, early = of_class(9, "second"), of_class(2, "first")
+    for paths in ([late], [early], [late, early]):
+        collect(*paths)
+    row = collect.rows()["s1"]
+    assert (row["outcome"], row["attempts"], row["submitted_at"]) == ("collected", "2", "")
+    assert (collect.out / "submissions" / "s1.zip").read_bytes() == packed("second")
+    collect(of_class(10, "first"))
+    assert (collect.out / "submissions" / "s1.zip").read_bytes() == packed("first")

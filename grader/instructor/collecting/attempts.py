@@ -30,7 +30,7 @@ class Attempt:
         digest: sha256 of the kept file.
         person: who handed it in, by the download.
         by_name: whether only a name says that this is the owner.
-        key, when, late, problem, notes, given: see `Upload`.
+        key, when, late, problem, notes, given, downloaded: see `Upload`.
         source: name of the download.
     """
 
@@ -48,6 +48,12 @@ class Attempt:
     notes: tuple[str, ...]
     source: str
     given: str = ""
+    downloaded: datetime | None = None
+
+    @property
+    def placed(self) -> datetime | None:
+        """A time that orders the attempts of one platform: Moodle always sends what a student has handed in last."""
+        return self.when or self.downloaded
 
     @property
     def path(self) -> str:
@@ -115,17 +121,17 @@ def are_same(old: Attempt, new: Attempt, between: bool) -> bool:
         return False
     if old.key or new.key:
         return old.key == new.key and old.person.handle == new.person.handle
-    return not between or old.when is None or new.when is None or old.when == new.when
+    return not between or old.placed is None or new.placed is None or old.placed == new.placed
 
 
 def is_known_already(new: Attempt, attempts: Sequence[Attempt], due: Due) -> bool:
     """Return whether an owner has this attempt already; the same content twice in a row is one attempt."""
 
     def between(old: Attempt) -> bool:
-        if old.when is None or new.when is None:
+        if old.placed is None or new.placed is None:
             return False
-        first, last = sorted((due.local(old.when), due.local(new.when)))
-        return any(a.digest != new.digest and a.when and first < due.local(a.when) < last for a in attempts)
+        first, last = sorted((due.local(old.placed), due.local(new.placed)))
+        return any(a.digest != new.digest and a.placed and first < due.local(a.placed) < last for a in attempts)
 
     return any(are_same(old, new, between(old)) for old in attempts)
 
@@ -186,11 +192,11 @@ def _last(attempts: Sequence[Attempt], due: Due) -> tuple[Attempt | None, str]:
         if len(bases := sorted({base for base, _ in order.values()})) > 1:
             return None, f"files of different names, {' and '.join(bases)}: Canvas does not say which one came last"
         places = [order[attempt.key][1] for attempt in attempts]
-    elif unknown := [attempt for attempt in attempts if attempt.when is None]:
+    elif unknown := [attempt for attempt in attempts if attempt.when is None and not _by_download(attempts)]:
         return None, f"the time of attempt {unknown[0].number} is not known, so it cannot be ordered"
     else:
-        first = min(due.local(a.when) for a in attempts if a.when)
-        places = [ceil((due.local(a.when) - first).total_seconds() * 1000) for a in attempts if a.when]
+        first = min(due.local(a.placed) for a in attempts if a.placed)
+        places = [ceil((due.local(a.placed) - first).total_seconds() * 1000) for a in attempts if a.placed]
     last = [attempt for attempt, place in zip(attempts, places, strict=True) if place == max(places)]
     if len({attempt.digest for attempt in last}) > 1:
         numbers = " and ".join(str(attempt.number) for attempt in last)
@@ -198,6 +204,11 @@ def _last(attempts: Sequence[Attempt], due: Due) -> tuple[Attempt | None, str]:
     if reason := _newer_file(attempts, last[0]):
         return None, reason
     return last[0], ""
+
+
+def _by_download(attempts: Sequence[Attempt]) -> bool:
+    """Return whether the times at which Moodle sent the attempts tell their order."""
+    return all(attempt.downloaded for attempt in attempts)
 
 
 def _newer_file(attempts: Sequence[Attempt], last: Attempt) -> str:

@@ -15,6 +15,7 @@ from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.downloads import SINGLES, Upload
 from grader.instructor.collecting.expected import Expected
 from grader.instructor.collecting.people import BLACKBOARD, BRIGHTSPACE, CANVAS, FILES, MOODLE, Match, Person, Roster
+from grader.pipeline.archive import Zip
 from grader.pipeline.archive_names import is_archive, without_suffix
 
 FEW_S = 60  # files are packed, sent or copied one after the other with at most this between two of them
@@ -90,8 +91,13 @@ def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], 
             )
         elif is_moodle:  # since version 3.11, it streams its archives, and each entry has the time at which it was sent
             useless[batch] = f"{name}: the time of a file from Moodle may be that of the download, so it is not used."
-    kept = [replace(upload, when=None) if upload.batch in useless and not upload.key else upload for upload in uploads]
+    kept = [_without_time(upload) if upload.batch in useless and not upload.key else upload for upload in uploads]
     return kept, [*useless.values(), *(line for batch, line in zones.items() if batch not in useless)]
+
+
+def _without_time(upload: Upload) -> Upload:
+    of_moodle = upload.people[0].platform == MOODLE and all(isinstance(m.source, Zip) for m in upload.files.values())
+    return replace(upload, when=None, downloaded=upload.when if of_moodle else None)
 
 
 def joined(claims: Sequence[Claim], expected: Expected, due: Due) -> list[Claim]:

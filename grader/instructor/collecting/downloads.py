@@ -61,6 +61,7 @@ class Upload:
         name: the name under which it is kept, with a suffix.
         files: relative path -> file.
         given: the whole name of the file in the download, if the platform takes it back by this name; otherwise empty.
+        downloaded: when Moodle sent it to whoever downloaded the class; None if that is not known.
         key: what tells attempts of a person apart on platforms that name them; otherwise empty.
         when: the time at which it was handed in, if known; without a time zone if the download has none.
         late: whether the platform marks it as late; None if the platform does not say.
@@ -78,6 +79,7 @@ class Upload:
     problem: str = ""
     notes: tuple[str, ...] = ()
     given: str = ""
+    downloaded: datetime | None = None
 
     @property
     def is_packed(self) -> bool:

@@ -130,6 +130,7 @@ class Keeper:
                 notes=notes,
                 source=upload.batch or upload.name,
                 given=upload.given,
+                downloaded=upload.downloaded,
             )
             read.append((attempt, waiting, upload))
         numbers = resubmissions([upload for _, _, upload in read])
@@ -142,7 +143,7 @@ class Keeper:
                 waiting.unlink(missing_ok=True)  # a class may be as large as the room on the disk
 
     def _seconds(self, attempt: Attempt) -> float:
-        return self.due.local(attempt.when).timestamp() if attempt.when else 0.0
+        return self.due.local(attempt.placed).timestamp() if attempt.placed else 0.0
 
     def _add(self, attempt: Attempt, waiting: Path, name: str) -> None:
         """Number an attempt and put its file in place, unless its owner has it already."""

@@ -15,6 +15,7 @@ from grader.instructor.collecting.people import Person
 from grader.pipeline.submission import RECORD_OF_COLLECTION
 
 RECORD, VERSION = RECORD_OF_COLLECTION, 1
+TIMES = ("when", "downloaded")  # fields of an attempt
 
 
 @dataclass
@@ -80,8 +81,11 @@ class Record:
 def _to_json(attempt: Attempt) -> dict[str, Any]:
     data = {item.name: getattr(attempt, item.name) for item in fields(attempt)}
     data["person"] = {item.name: getattr(attempt.person, item.name) for item in fields(attempt.person)}
-    data["when"] = attempt.when.isoformat() if attempt.when else None
-    return data
+    return data | {name: _text(getattr(attempt, name)) for name in TIMES}
+
+
+def _text(time: datetime | None) -> str | None:
+    return time.isoformat() if time else None
 
 
 def read_record(folder: Path) -> Record | None:
@@ -133,6 +137,6 @@ def require_lab(record: Record, lab: str, option: str, place: Path) -> None:
 
 
 def _from_json(data: dict[str, Any]) -> Attempt:
-    when = datetime.fromisoformat(data["when"]) if data["when"] else None
-    values = {**data, "person": Person(**data["person"]), "when": when, "notes": tuple(data["notes"])}
+    times = {name: datetime.fromisoformat(data[name]) if data.get(name) else None for name in TIMES}
+    values = {**data, **times, "person": Person(**data["person"]), "notes": tuple(data["notes"])}
     return Attempt(**values)
