@@ -25,7 +25,8 @@ def read_table(path: Path, what: str) -> tuple[list[str], list[tuple[str, list[s
 
     Returns:
         The cells of the first line without spaces around them, and (file and line, cells) for each further line that is not
-        empty.
+        empty. Empty cells at the end of lines, which spreadsheets write for columns that were once used, are left out as far as
+        the first line has none there.
 
     Raises:
         UsageError: the file cannot be read, or has an unbalanced quote.
@@ -38,12 +39,22 @@ def read_table(path: Path, what: str) -> tuple[list[str], list[tuple[str, list[s
         begin = text.partition("\n")[0]
         separator = named[1] if named else next((mark for mark in SEPARATORS if mark in begin), ",")
         table = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True, delimiter=separator)
-        header = [name.strip() for name in next(table, [])]
+        header = _without_empty_end([name.strip() for name in next(table, [])])
         before = 1 if named else 0
-        lines = [(f"{path}, line {before + table.line_num}", cells) for cells in table if any(cell.strip() for cell in cells)]
+        lines = [
+            (f"{path}, line {before + table.line_num}", _without_empty_end(cells, len(header)))
+            for cells in table
+            if any(cell.strip() for cell in cells)
+        ]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"expected {what} (CSV, UTF-8) at {path}: {reason_of(error)}") from error
     return header, lines
+
+
+def _without_empty_end(cells: list[str], least: int = 0) -> list[str]:
+    while len(cells) > least and not cells[-1].strip():
+        cells = cells[:-1]
+    return cells
 
 
 def listed(names: Sequence[str]) -> str:

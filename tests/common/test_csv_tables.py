@@ -24,3 +24,10 @@ def test_a_column_named_sep_stays_a_column(tmp_path):
     path = tmp_path / "roster.csv"
     path.write_text("sep;id\nx;ann\n")
     assert read_table(path, "a roster") == (["sep", "id"], [(f"{path}, line 2", ["x", "ann"])])
+
+
+def test_empty_columns_at_the_end_are_left_out_and_others_are_not(tmp_path):
+    path = tmp_path / "marks.csv"
+    path.write_text("id,points,,\nann,3,,\nbob,4\neve,,\nzoe,5,,x\n,,,\n")
+    lines = (["ann", "3"], ["bob", "4"], ["eve", ""], ["zoe", "5", "", "x"])
+    assert read_table(path, "marks") == (["id", "points"], [(f"{path}, line {n}", cells) for n, cells in enumerate(lines, 2)])

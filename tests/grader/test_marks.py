@@ -186,7 +186,8 @@ WRONG = {
         "--by-hand",
         "id,item,score",
         "bob,report,3",
-        "expected marks by hand with the columns id,item,points,[comment]; missing: points\n",
+        "expected marks by hand with the columns id,item,points,[comment]; missing: points; the first line has id, item, "
+        "score\n",
     ),
     "a column too many": ("--by-hand", f"{BY_HAND},by", "bob,report,3,,X", "[comment]; unknown: by\n"),
     "a column twice": ("--by-hand", f"{BY_HAND},item", "bob,report,3,,report", "[comment]; there twice: item\n"),

@@ -100,7 +100,8 @@ def read_rows(path: Path, what: str, columns: Sequence[str], optional: Sequence[
     for names, problem in ((lacking, "missing"), (strange, "unknown"), (doubled, "there twice")):
         if names:
             expected = ",".join((*columns, *(f"[{name}]" for name in optional)))
-            raise UsageError(f"{path}: expected {what} with the columns {expected}; {problem}: {listed(names)}")
+            came = f"; the first line has {listed(header) or 'nothing'}" if names is lacking else ""
+            raise UsageError(f"{path}: expected {what} with the columns {expected}; {problem}: {listed(names)}{came}")
     rows: list[Row] = []
     for where, cells in lines:
         if len(cells) != len(header):
