@@ -24,7 +24,7 @@ def test_names_of_blackboard_tell_the_user_and_the_time(collect, download):
     )
     assert collect(path, *DUE) == 1
     rows, kept = collect.rows(), tree(collect.out)
-    assert "(Blackboard) with 4 hand-ins" in collect.said and rows["s1"]["late_minutes"] == "11"
+    assert "(Blackboard) with 4 hand-ins" in collect.said and "UTC+08:00" in collect.said and rows["s1"]["late_minutes"] == "11"
     assert rows["s1"]["counted"] == "2-work.zip" and kept["submissions/s1.zip"] == packed("new")
     assert rows["2024007"]["submitted_at"] == "2026-11-28T17:20:33+08:00"
     with zipfile.ZipFile(io.BytesIO(kept["submissions/2024007.zip"])) as archive:

@@ -337,9 +337,9 @@ def test_flat_moodle_files_with_times_are_late_beyond_the_grace(collect, downloa
 
     path = download(
         [
+            (at(name(3, "李小明"), (2026, 12, 2, 0, 14, 2)), packed("c")),
             (at(name(1, "Alice Ada Jr"), (2026, 12, 1, 23, 59, 0)), packed("a")),
             (at(name(7002, "José Núñez"), (2026, 12, 2, 0, 14, 0)), packed("b")),
-            (at(name(3, "李小明"), (2026, 12, 2, 0, 14, 2)), packed("c")),
             (at(name(4, "Zoe Muller Weiss"), (1980, 1, 1, 0, 0, 0)), packed("d")),
         ]
     )
@@ -368,6 +368,12 @@ def test_a_moodle_folder_with_two_archives_is_unclear_and_loose_files_become_one
     collect(chosen)
     assert collect("--counts", "s1=2") == 0
     assert (collect.out / "submissions" / "s1.zip").read_bytes() == packed("b")
+
+
+def test_an_id_that_the_university_adds_to_the_name_finds_the_student(collect, download):
+    names = ("Zoe M. (2024007)", "2024007x Someone Else")
+    assert collect(download({moodle(name, i, "a.zip"): packed(name) for i, name in enumerate(names)})) == 1
+    assert collect.rows()["2024007"]["attempts"] == "1" and collect.rows()["moodle-1"]["outcome"] == "unknown"
 
 
 def test_a_student_whose_number_contradicts_the_roster_is_in_doubt_and_not_missing(collect, download):

@@ -70,7 +70,7 @@ def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], 
     """Drop the times of a download if they only say when it was packed; also return a sentence for each such download."""
     by_batch: dict[str, list[Upload]] = {}
     for upload in uploads:
-        if upload.when is not None and not upload.key:
+        if upload.when is not None:
             by_batch.setdefault(upload.batch, []).append(upload)
     useless: dict[str, str] = {}
     zones: dict[str, str] = {}
@@ -80,17 +80,17 @@ def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], 
             zone = due.local(naive[0]).strftime("%z")
             whose = "the due date" if due.zone else "this machine"
             zones[batch] = f"{name}: the times have no time zone; that of {whose} is assumed, UTC{zone[:3]}:{zone[3:5]}."
-        times = sorted(due.local(upload.when) for upload in several if upload.when)
+        several = [upload for upload in several if not upload.key]  # the others have the time that the platform wrote
+        times = [due.local(upload.when) for upload in several if upload.when]
         is_moodle = any(person.platform == MOODLE for upload in several for person in upload.people)
-        if any(after - before > timedelta(seconds=FEW_S) for before, after in pairwise(times)):
-            continue
-        if len(times) >= (FEWEST_SINGLES if batch == SINGLES else FEWEST):
+        at_once = all(after - before <= timedelta(seconds=FEW_S) for before, after in pairwise(sorted(times)))
+        if at_once and len(times) >= (FEWEST_SINGLES if batch == SINGLES else FEWEST):
             useless[batch] = (
                 f"{name}: each of the {len(times)} times lies within a minute of the next, so they say when the files were "
                 "packed or copied, and not when they were handed in; they are not used."
             )
-        elif is_moodle:  # since version 3.11, it streams its archives, and each entry has the time at which it was sent
-            useless[batch] = f"{name}: the time of a file from Moodle may be that of the download, so it is not used."
+        elif is_moodle and (at_once or times == sorted(times)):  # since version 3.11, it gives each file the time of sending
+            useless[batch] = f"{name}: the times of files from Moodle may be those of the download; they are not used."
     kept = [_without_time(upload) if upload.batch in useless and not upload.key else upload for upload in uploads]
     return kept, [*useless.values(), *(line for batch, line in zones.items() if batch not in useless)]
 

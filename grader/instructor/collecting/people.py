@@ -230,7 +230,7 @@ class Roster:
             found = [s for s in students if wanted & {letters(full, plain=plain) for full in _full_names(s)}]
             if found:
                 return Match(tuple(found), by_name=True)
-        return Match(())
+        return Match(tuple(s for s in students if _holds_number(name, s.id)), by_name=True)  # some universities add the id
 
 
 def _without_roster(person: Person) -> Match:
