@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from grader.instructor.rehearsal.people import Person
 
 ORIGINAL, RIVAL = "gomoku", "final"  # the names that students give their archives
 FIRST_SUBMISSION = 500_001
 BRIGHTSPACE_FOLDER = 80_551
+SECONDS_OF_A_FILE = 2  # that Moodle needs to send one
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,20 @@ def canvas(attempts: Sequence[Attempt]) -> list[Entry]:
 
 
 def moodle(attempts: Sequence[Attempt]) -> list[Entry]:
-    """Return one folder for each student, with the archives of the last time: Moodle's download has no earlier ones."""
+    """Return one folder for each student, with the archives of the last time: Moodle's download has no earlier ones.
+
+    Its entries have the times at which Moodle sends them, some days after the last attempt.
+    """
     last = {attempt.person.id: attempt.time for attempt in attempts}
+    sent = max(last.values(), default=datetime.min) + timedelta(days=3)
     return [
         Entry(
             f"{attempt.person.full_name.replace('/', '_')}_{attempt.person.moodle_id}_assignsubmission_file_/"
             f"{attempt.name}{attempt.suffix}",
             attempt.content,
-            attempt.time,
+            sent + timedelta(seconds=SECONDS_OF_A_FILE * number),
         )
-        for attempt in attempts
+        for number, attempt in enumerate(attempts)
         if attempt.time == last[attempt.person.id]
     ]
 

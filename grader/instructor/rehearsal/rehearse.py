@@ -75,9 +75,8 @@ def write_class(pupils: Sequence[Pupil], platform: str, seed: int, out: Path, as
         BY_HAND: by_hand_rows(pupils, assignment, rubric, Random(f"marks of {seed}")),
         OVERRIDES: override_rows(pupils, assignment, rubric),
     }
-    late = [(pupil.person.id, (DUE + timedelta(minutes=LATE_MINUTES)).isoformat()) for pupil in pupils if pupil.late]
-    if late and platform == "canvas":  # the only one whose download has no times
-        tables[TIMES] = [("id", "submitted_at"), *late]
+    if times := list(_times_to_look_up(pupils, attempts, platform)):
+        tables[TIMES] = [("id", "submitted_at"), *times]
     settings = [COURSE / "rubric.toml", COURSE / "nbgrader_config.py", *sorted((COURSE / SCHEMES).glob("*.toml"))]
     settings += sorted((COURSE / "templates").iterdir())
     files = {  # EXPECTED comes first: by it, `require_place` knows the folder if the program is stopped and called again
@@ -93,6 +92,15 @@ def write_class(pupils: Sequence[Pupil], platform: str, seed: int, out: Path, as
     for name, content in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(out / name, content)
+
+
+def _times_to_look_up(pupils: Iterable[Pupil], attempts: Iterable[Attempt], platform: str) -> Iterator[tuple[str, str]]:
+    """Yield (student, time) where a download does not say the time: Canvas only marks who is late, and Moodle nobody."""
+    last = {attempt.person.id: attempt.time.isoformat() for attempt in attempts}
+    for pupil in pupils:
+        counts = pupil.on_roster and pupil.outcome in (GRADED, REFUSED)
+        if (pupil.late and platform == "canvas") or (counts and platform == "moodle"):
+            yield pupil.person.id, last[pupil.person.id]
 
 
 def _expected_rows(
@@ -128,7 +136,7 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
 
 
 def _download(entries: Iterable[Entry]) -> bytes:
-    """Return the bulk download as a .zip, with the times at which students handed in."""
+    """Return the bulk download as a .zip."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for entry in entries:
