@@ -18,15 +18,18 @@ ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 def is_archive(name: str) -> bool:
     """Return whether a file's name is that of an archive that can be read here."""
-    return name.lower().endswith(ARCHIVE_SUFFIXES)
+    return bool(archive_suffix(name))
+
+
+def archive_suffix(name: str) -> str:
+    """Return the archive suffix with which a name ends, in lower case; an empty string if there is none."""
+    return max((suffix for suffix in ARCHIVE_SUFFIXES if name.lower().endswith(suffix)), key=len, default="")
 
 
 def without_suffix(name: str) -> str:
-    """Return an archive's name without its archive suffix."""
-    for suffix in sorted(ARCHIVE_SUFFIXES, key=len, reverse=True):
-        if name.lower().endswith(suffix) and name[: -len(suffix)].strip("."):
-            return name[: -len(suffix)]
-    return name
+    """Return an archive's name without its archive suffix; a name of which only dots would be left stays as it is."""
+    bare = name.removesuffix(name[len(name) - len(archive_suffix(name)) :])
+    return bare if bare.strip(".") else name
 
 
 def plain_path(name: str, folder: bool = False) -> tuple[str, str]:

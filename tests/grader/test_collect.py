@@ -312,6 +312,13 @@ def test_an_interrupted_call_is_completed_by_the_same_call(collect, download, mo
     assert collect(path) == 0 and tree(collect.out) == whole
 
 
+@pytest.mark.parametrize("name", [".zip", "..tar.gz"])
+def test_an_archive_whose_name_is_only_its_suffix_is_kept(collect, download, name):
+    assert collect(download({f"s1/{name}": packed("a"), "s2/a.zip": packed("b")})) in (0, 1)
+    suffix = name.removeprefix("..").removeprefix(".")
+    assert tree(collect.out)[f"submissions/s1.{suffix}"] == packed("a")
+
+
 def test_a_file_that_is_no_archive_is_kept_in_a_zip_and_said(collect, download):
     path = download({"s1.rar": b"Rar!\x1a\x07\x01\x00", "s6.zip": packed("s")})
     assert collect(path) == 1

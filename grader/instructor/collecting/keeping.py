@@ -20,7 +20,7 @@ from grader.instructor.collecting.downloads import Upload
 from grader.instructor.collecting.people import Pattern, Roster, read_again
 from grader.instructor.collecting.record import Record
 from grader.pipeline.archive import read_blocks, read_member
-from grader.pipeline.archive_names import ARCHIVE_SUFFIXES, is_archive, without_suffix
+from grader.pipeline.archive_names import archive_suffix, is_archive, without_suffix
 from grader.pipeline.listeners import Announce
 
 SUBMISSIONS = "submissions"
@@ -154,9 +154,8 @@ class Keeper:
         if not attempt.digest:
             self.record.attempts.append(replace(attempt, number=number))
             return
-        bare = without_suffix(name)
-        suffix = name[len(bare) :].lower() if is_archive(name) else ".zip"
-        file = f"{number}-{file_name(bare, NAME_CHARACTERS) or 'submission'}{suffix}"
+        suffix = archive_suffix(name) or ".zip"
+        file = f"{number}-{file_name(without_suffix(name), NAME_CHARACTERS) or 'submission'}{suffix}"
         attempt = replace(attempt, number=number, file=file)
         place = self.folder / attempt.path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -234,8 +233,7 @@ class Keeper:
 
 def submission_file(attempt: Attempt) -> str:
     """Return the name under which an attempt lies in `submissions/`: the student's id with the archive's suffix."""
-    suffix = max((s for s in ARCHIVE_SUFFIXES if attempt.file.endswith(s)), key=len)
-    return f"{attempt.owner}{suffix}"
+    return f"{attempt.owner}{archive_suffix(attempt.file)}"
 
 
 def write_loose(contents: Mapping[str, bytes], place: Path) -> None:
