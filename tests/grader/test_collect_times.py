@@ -56,3 +56,38 @@ def test_of_two_downloads_of_moodle_the_later_one_has_what_counts(collect, downl
     assert (collect.out / "submissions" / "s1.zip").read_bytes() == packed("second")
     collect(of_class(10, "first"))
     assert (collect.out / "submissions" / "s1.zip").read_bytes() == packed("first")
+
+
+WORKSHEET = "Identifier,Full name,Status,Grade,Last modified (submission),Feedback comments\n"
+
+
+def test_the_worksheet_of_moodle_tells_the_times(collect, download, tmp_path):
+    path = download({f"{who}_assignsubmission_file/a.zip": packed(who) for who in ("Alice Ada Jr_71", "José Núñez_7002")})
+    lines = (
+        'Participant 71,Alice,Submitted,,"Wednesday, 2 December 2026, 12:29 AM",',
+        'Participant 7002,José,Submitted,,"Tuesday, 1 December 2026, 9:05 PM",',
+        "Participant 73,Zoe,No submission,,-,",
+        'Participant 74,Nobody,Submitted,,"Tuesday, 1 December 2026, 9:05 PM",',
+    )
+    (sheet := tmp_path / "worksheet.csv").write_text(WORKSHEET + "\n".join(lines), encoding="utf-8-sig")
+    assert collect(path, "--due", "2026-12-01T23:59+01:00", "--times", sheet) == 0
+    rows = collect.rows()
+    assert (rows["s1"]["late_minutes"], rows["s2"]["late_minutes"]) == ("30", "0")
+    assert rows["s1"]["submitted_at"] == "2026-12-02T00:29:00+01:00" and rows["2024007"]["outcome"] == "missing"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            'Teilnehmer/in 71,Alice,,,"Dienstag, 1. Dezember 2026, 21:05",',
+            "line 2: expected a time as Moodle writes it in English",
+        ),
+        ('Participant 9,Alice,,,"Tuesday, 1 December 2026, 9:05 PM",', "has none of its participants"),
+    ],
+)
+def test_a_worksheet_of_another_language_or_assignment_is_refused(collect, download, tmp_path, line, words):
+    path = download({"Alice Ada Jr_71_assignsubmission_file/a.zip": packed("a")})
+    (sheet := tmp_path / "worksheet.csv").write_text(WORKSHEET + line, encoding="utf-8")
+    assert collect(path, "--times", sheet) == 2
+    assert words in collect.complaint and collect.complaint.count("\n") == 1 and not list(collect.out.glob("attempts"))

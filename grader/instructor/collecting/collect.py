@@ -27,7 +27,7 @@ from grader.instructor.collecting.expected import Expected, expected_of
 from grader.instructor.collecting.keeping import SUBMISSIONS, Keeper, submission_file
 from grader.instructor.collecting.notebooks import SUBMITTED, WARMUP, lay_out
 from grader.instructor.collecting.outcomes import Row, rows_of, table
-from grader.instructor.collecting.people import Pattern, Roster
+from grader.instructor.collecting.people import MOODLE, Pattern, Roster
 from grader.instructor.collecting.record import RECORD, Record, read_record
 from grader.instructor.collecting.times import read_times, take_times, withdraw_times
 from grader.instructor.course import COURSE
@@ -121,7 +121,11 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
         uploads, remarks = with_true_times([upload for download in downloads for upload in download.uploads], due)
         for remark in remarks:
             announce(remark)
-        times = read_times(order.times, roster, due, announce) if order.times else {}
+        claims = claims_of(uploads, roster)
+        owners = [(one.person, one.owner) for one in record.attempts if one.known]
+        owners += [(one.person, one.owner) for one in claims if one.known]
+        numbers = {person.handle: owner for person, owner in owners if person.platform == MOODLE}
+        times = read_times(order.times, roster, due, announce, numbers) if order.times else {}
         former = list(record.counted)
         keeper = Keeper(order.out, record, due, announce)
         keeper.choose(order.counts)
@@ -129,7 +133,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
             _write(order.out / RECORD, record.to_text().encode())  # a call that is interrupted can be given again
         with keeper:
             keeper.find_owners(roster, pattern)
-            keeper.take(joined(claims_of(uploads, roster), expected, due))
+            keeper.take(joined(claims, expected, due))
             keeper.drop_old_choices()
         for line in withdraw_times(times, record):
             announce(line)
