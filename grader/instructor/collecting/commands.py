@@ -129,7 +129,8 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         "--times",
         type=Path,
         metavar="CSV",
-        help="id,submitted_at: times that you looked up, where the platform gives none (an empty one withdraws an earlier one)",
+        help="id,submitted_at: times that you looked up, where the platform gives none (an empty one withdraws an earlier "
+        "one); or the grading worksheet of Moodle",
     )
     collecting.add_argument(
         "--in-time-first",
