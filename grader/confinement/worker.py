@@ -175,8 +175,8 @@ def act(player: Any, board: Any, is_selfplay: int, enough: float = math.inf) -> 
     """Call get_action once; return the move, the probabilities, the root of the search, and whether get_action has failed.
 
     Args:
-        enough: with this many new visits a search is complete, and an exception that get_action raises then is excused: the
-            most visited move is returned, without probabilities.
+        enough: with this many new visits a search is complete, and an exception that get_action raises then is excused, and so
+            is an illegal move: the most visited move is returned, without probabilities.
     """
     mcts = player.mcts
     roots = watch_roots(mcts)
@@ -188,6 +188,8 @@ def act(player: Any, board: Any, is_selfplay: int, enough: float = math.inf) -> 
         with others_watched(mcts, roots):
             returned = player.get_action(board, is_selfplay=bool(is_selfplay), print_probs_value=False)  # as Game calls it
         move, probs = _move_and_probs(returned)
+        if enough < math.inf and move not in board.availables:
+            raise ValueError(f"get_action returned move {move}, which is not legal")
     except Exception as error:
         if enough == math.inf:
             raise
@@ -232,7 +234,7 @@ def excusing(operation: Callable[..., Any]) -> Callable[..., Any]:
     """Let an operation take one more argument, `excused`: the slips of a player that another check reports.
 
     "board": the search plays on the board that it was given. The operation is repeated with a copy for each playout.
-    "move": get_action fails when its search is complete; see `act`.
+    "move": get_action fails when its search is complete, or returns an illegal move; see `act`.
     """
 
     @functools.wraps(operation)
