@@ -48,6 +48,29 @@ def test_noise_that_is_the_same_for_each_player_and_each_move_is_none(worker, as
         judged(worker, assignment, "np.random.dirichlet = lambda alpha: np.eye(len(alpha))[0]")
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            ("child._P = (1 - DIRICHLET_EPSILON) * child._P", "child._P = child._P"),
+            r"add up to 1\.250; 0\.75 p .* up to 1\.000",
+        ),
+        (
+            (
+                "        for _ in range(playouts):\n",
+                "        for _ in range(3):\n            if self._is_selfplay: self._add_noise()\n"
+                "        for _ in range(playouts):\n",
+            ),
+            r"0\.32 p and 0\.68 times the noise.*several times",
+        ),
+    ],
+    ids=["p is not scaled", "four times"],
+)
+def test_noise_that_is_mixed_in_wrongly_is_described(worker, assignment, change, said):
+    with pytest.raises(StudentFault, match=said):
+        judged_with(worker, assignment, change)
+
+
 SELECTION = "        self._u = c_puct * self._P * "
 ADDED = "            child._P = (1 - DIRICHLET_EPSILON) * child._P + DIRICHLET_EPSILON * float(eta)\n"
 IN_THE_SELECTION = (

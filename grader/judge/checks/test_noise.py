@@ -123,27 +123,32 @@ def _expect_mixture(
     def compared(priors: np.ndarray) -> list[dict[str, Any]]:
         return position.compared("the root's priors", by_move(board, clean), by_move(board, priors))
 
-    draws = [(priors - (1 - NOISE_SHARE) * clean) / NOISE_SHARE for priors in seen]
+    def wrong_share(priors: np.ndarray, share: float, advice: str = "") -> StudentFault:
+        return StudentFault(
+            f"The root's priors in self-play are a mixture of {1 - share:.2f} p and {share:.2f} times the noise, not of 0.75 p "
+            f"and 0.25 times the noise.{advice}",
+            compared(priors),
+        )
+
+    draws, found = [(priors - (1 - NOISE_SHARE) * clean) / NOISE_SHARE for priors in seen], noise_share(seen, clean)
     for priors, noise in zip(seen, draws, strict=True):
-        if noise.min() < reading.least_entry or abs(noise.sum() - 1) > 1e-2:
+        if abs(noise.sum() - 1) > 1e-2:
             raise StudentFault(
-                "The root's priors in self-play are not a mixture of 0.75 p and 0.25 times a distribution.",
+                f"The root's priors in self-play add up to {priors.sum():.3f}; 0.75 p + 0.25 eta adds up to {clean.sum():.3f}, "
+                "as p does. Scale p by 0.75, and draw eta as one distribution with an entry for each legal move.",
                 compared(priors),
             )
+        if noise.min() < reading.least_entry:
+            raise wrong_share(priors, found, " Mixing it in several times for a move leaves less of p each time.")
     spread = max(float(np.abs(a - b).max()) for a, b in pairwise(draws))
     with drawn_at(position, "Seen: the noise of one search", by_move(board, draws[0])):
         ruling.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh each time.")
-    found = noise_share(seen, clean)
     uneven = {
         part * found: _unevenness((np.array(seen) - (1 - part * found) * clean) / (part * found)) for part in reading.found
     }
     share = min(uneven, key=lambda share: abs(uneven[share] - USUAL_UNEVENNESS))
     if share < reading.least_share and uneven[share] >= UNEVENNESS[0]:
-        raise StudentFault(
-            f"The root's priors in self-play are a mixture of {1 - share:.2f} p and {share:.2f} times the noise, not of 0.75 p "
-            "and 0.25 times the noise.",
-            compared(seen[0]),
-        )
+        raise wrong_share(seen[0], share)
     return draws
 
 
