@@ -39,6 +39,7 @@ SLIPS = {
         "In play (temperature 1e-3) the move should be the most visited one",
     ),
     "place for move": (ALPHAZERO, DRAWN, DRAWN.replace("choice(moves", "choice(len(moves)"), "is the place of move"),
+    "probs by place": (ALPHAZERO, "        probs[moves] = ", "        probs[: len(moves)] = ", "is the place of move"),
     "pure, another move": (
         PURE,
         "        move = self.mcts.get_move(board)\n",

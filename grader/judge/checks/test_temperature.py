@@ -23,7 +23,7 @@ from grader.judge.support.drawn_positions import random_position, tictactoe_afte
 from grader.judge.support.draws import log_improbability, log_improbability_of_count
 from grader.judge.support.root_priors import NOISE_SHARE, are_same, clean_priors, root_priors
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.searches import call, expect_most_visited, player_under
+from grader.judge.support.searches import call, expect_most_visited, place_for_move, player_under
 from grader.judge.support.trees import Tree, most_visited
 
 FIRST_N_MOVES = 4
@@ -241,7 +241,8 @@ def _expect_most_visited_in_play(worker: Worker, ruling: Ruling, rng: Random) ->
         shares = np.array([visits.get(move, 0.0) for move in range(20)]) / max(1.0, sum(visits.values()))
         if not _on_most_visited(probs, visits) and np.abs(probs - shares).max() > SAME_SHARES:
             raise StudentFault(
-                "In play (temperature 1e-3) probs should be 1 on the most visited move.",
+                "In play (temperature 1e-3) probs should be 1 on the most visited move."
+                + place_for_move(int(np.argmax(probs)), visits),
                 position.compared("probs", dict.fromkeys(most_visited(visits), 1.0), dict(enumerate(probs))),
             )
 

@@ -232,10 +232,16 @@ def expect_most_visited(move: int, tree: Tree, position: BoardPosition, message:
     best = most_visited(visits)
     if move in best:
         return
-    for place, meant in enumerate(visits):
-        if place == move and meant in best:
-            message += f" {move} is the place of move {meant} in the list of the root's children, not a move."
+    message += place_for_move(move, visits)
     raise StudentFault(message, [position.pictured("Expected: the most visited move", best, [move], shares_of(visits))])
+
+
+def place_for_move(number: int, visits: dict[int, float]) -> str:
+    """Return a sentence if a number is not a most visited move but the place of one among the root's children, or ""."""
+    meant = list(visits)[number] if 0 <= number < len(visits) else None
+    if number in most_visited(visits) or meant not in most_visited(visits):
+        return ""
+    return f" {number} is the place of move {meant} in the list of the root's children, not a move."
 
 
 def searches_of(
