@@ -7,7 +7,9 @@ from odd_workers import ROOT
 
 from grader.errors import StudentFault
 from grader.judge.checks import test_noise as checks
+from grader.judge.checks.test_mcts_alphazero import test_agreement as judge_agreement
 from grader.judge.support.ruling import Ruling
+from grader.judge.trusted.answers import TrustedOracle
 
 MODULES = {
     f"AlphaZero/{name}.py": (ROOT / "instructor/reference/AlphaZero" / f"{name}.py").read_text()
@@ -24,15 +26,15 @@ def judged(worker, assignment, seed_it):
     return judged_with(worker, assignment, (PLAYER, MADE), (CONSTRUCTOR, made))
 
 
-def judged_with(worker, assignment, *changes):
-    """Run the check on the reference with these changes, from an old text to a new one."""
+def judged_with(worker, assignment, *changes, check=checks.test_noise):
+    """Run a check on the reference with these changes, from an old text to a new one."""
     texts = dict(MODULES)
     for old, new in changes:
         name = [name for name, text in texts.items() if text.count(old) == 1][-1]
         texts[name] = texts[name].replace(old, new)
     files = {name: content.encode() for name, content in texts.items()}
     ruling = Ruling(shares=assignment.shares["mcts_alphazero.noise"])
-    checks.test_noise(worker(more=files), ruling, Random(1))
+    check(worker(more=files), ruling, Random(1))
     return ruling
 
 
@@ -69,6 +71,16 @@ def test_noise_that_is_the_same_for_each_player_and_each_move_is_none(worker, as
 def test_noise_that_is_mixed_in_wrongly_is_described(worker, assignment, change, said):
     with pytest.raises(StudentFault, match=said):
         judged_with(worker, assignment, change)
+
+
+def test_noise_in_play_is_named_where_it_changes_the_visits(worker, assignment):
+    with pytest.raises(StudentFault, match=r"visits went to other moves .* priors have noise"):
+        judged_with(
+            worker,
+            assignment,
+            ("        if self._is_selfplay:\n            if self._root", "        if True:\n            if self._root"),
+            check=lambda *given: judge_agreement(*given, TrustedOracle()),
+        )
 
 
 SELECTION = "        self._u = c_puct * self._P * "

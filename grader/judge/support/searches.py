@@ -202,6 +202,14 @@ def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
                 )
 
 
+def has_noise(tree: Tree, case: SearchCase) -> bool:
+    """Return whether the root's priors are not the policy function's, but may be these with noise."""
+    board = case.position.board()
+    clean = dict(zip(board.availables, hash_evaluation(board, case.seed)[0], strict=True))
+    priors = tree.root_priors
+    return _may_have_noise(priors, clean) and any(abs(priors[move] - clean.get(move, 0.0)) > 1e-4 for move in priors)
+
+
 def _may_have_noise(priors: dict[int, float], clean: dict[int, float]) -> bool:
     mixed = all(priors[move] >= KEPT_OF_A_PRIOR * clean.get(move, 0.0) - 1e-4 for move in priors)
     return mixed and abs(sum(priors.values()) - 1) < 1e-3
