@@ -41,6 +41,7 @@ SLIPS = {
     "unvisited first": UNVISITED_FIRST,
     "parent's value, turned": PARENTS_Q,
     "parent's value": PARENTS_Q,
+    "unvisited won": "unvisited moves count as wins; by the formula their Q is 0",
     "unvisited lost": "unvisited moves count as losses; by the formula their Q is 0",
     "no bonus": "the exploration bonus is missing from the selection",
     "no c_puct": "c_puct is missing from the bonus",

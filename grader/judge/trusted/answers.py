@@ -29,6 +29,7 @@ from training.exact import Line, RememberedBoard
 
 READINGS = (
     Reading(),
+    Reading(count_this_playout=True),
     Reading(count_parent_itself=False),
     Reading(count_parent_itself=False, last_of_equals=True),
     Reading(count_parent_itself=False, least=1e-8),

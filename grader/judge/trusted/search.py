@@ -29,11 +29,13 @@ class Reading:
     Attributes:
         count_parent_itself: N_parent is the node's own visit count, including the visit that expanded it. Otherwise it is the
             sum over the children, and a node's first bonuses are all 0 if `least` is.
+        count_this_playout: N_parent also counts the playout in progress, as visits may be counted on the way down.
         last_of_equals: select the last of equal children instead of the first.
         least: N_parent is at least this; above 0, the largest prior decides before a child has been visited.
     """
 
     count_parent_itself: bool = True
+    count_this_playout: bool = False
     last_of_equals: bool = False
     least: float = 0.0
 
@@ -110,7 +112,8 @@ def _is_decided(root: Node, left: int) -> bool:
 def _select(node: Node, c_puct: float, reading: Reading, rule: SelectionRule | None) -> tuple[int, Node]:
     if rule is not None:
         return max(node.children.items(), key=lambda item: rule(node, item[1]))
-    scale = c_puct * sqrt(max(reading.least, node.visits if reading.count_parent_itself else node.visits - 1))
+    counted = node.visits - (not reading.count_parent_itself) + reading.count_this_playout
+    scale = c_puct * sqrt(max(reading.least, counted))
     best, best_score = (-1, node), float("-inf")
     for item in node.children.items():
         child = item[1]

@@ -33,6 +33,7 @@ def rules(c: float) -> dict[str, SelectionRule]:
         "unvisited first": lambda p, n: n.mean_value + bonus(p, n) if n.visits else inf,
         "parent's value, turned": lambda p, n: (n.mean_value if n.visits else -p.mean_value) + bonus(p, n),
         "parent's value": lambda p, n: (n.mean_value if n.visits else p.mean_value) + bonus(p, n),
+        "unvisited won": lambda p, n: (n.mean_value if n.visits else 1) + bonus(p, n),
         "unvisited lost": lambda p, n: (n.mean_value if n.visits else -1) + bonus(p, n),
         "no bonus": lambda p, n: n.mean_value,
         "no c_puct": lambda p, n: n.mean_value + bonus(p, n) / c,
