@@ -19,6 +19,7 @@ from grader.judge.trusted.answers import TrustedOracle
 ALPHAZERO, PURE = "AlphaZero/mcts_alphaZero.py", "AlphaZero/mcts_pure.py"
 DRAWN = "        move = int(np.random.choice(moves, p=chances))\n"
 COPIED = "self._playout(board.copy())\n        moves"
+BACKED_UP = "        leaf.update_recursive(-value)\n"
 PLAYOUTS = 20
 # Name of a slip: where it is, the right text, the wrong text, and what the check that reports it says.
 SLIPS = {
@@ -40,6 +41,14 @@ SLIPS = {
     ),
     "place for move": (ALPHAZERO, DRAWN, DRAWN.replace("choice(moves", "choice(len(moves)"), "is the place of move"),
     "probs by place": (ALPHAZERO, "        probs[moves] = ", "        probs[: len(moves)] = ", "is the place of move"),
+    "a playout less": (ALPHAZERO, "playouts = self._n_playout\n", "playouts = self._n_playout - 1\n", "298 visits in total"),
+    "finished games not counted": (
+        ALPHAZERO,
+        BACKED_UP,
+        f"        if not board.game_end()[0]:\n    {BACKED_UP}",
+        "counts as one visit on its whole path",
+    ),
+    "pure, a playout less": (PURE, "range(self._n_playout)", "range(self._n_playout - 1)", "298 visits in total"),
     "pure, another move": (
         PURE,
         "        move = self.mcts.get_move(board)\n",
@@ -86,7 +95,8 @@ def judged_by(check, worker, assignment):
 def reporting(slip):
     if slip.startswith("pure"):
         return pure.test_tree
-    return alphazero.test_tree if slip.startswith("board") else temperature.test_temperature
+    of_the_tree = slip.startswith(("board", "a playout", "finished"))
+    return alphazero.test_tree if of_the_tree else temperature.test_temperature
 
 
 @pytest.mark.parametrize("slip", SLIPS)
@@ -106,6 +116,9 @@ def test_a_slip_is_reported_by_one_check(slip, slipped, assignment):
         ("board in self-play", [noise.test_noise]),
         ("another move in play", [alphazero.test_tree, alphazero.test_tactics]),
         ("place for move", [alphazero.test_reuse, alphazero.test_tactics, noise.test_noise]),
+        ("a playout less", [alphazero.test_tactics]),
+        ("finished games not counted", [alphazero.test_reuse]),
+        ("pure, a playout less", [pure.test_tactics]),
         ("pure, another move", [pure.test_tactics]),
         ("pure, place for move", [pure.test_reuse, pure.test_tactics]),
         ("pure, no tuple", [pure.test_reuse]),
@@ -116,6 +129,14 @@ def test_a_slip_costs_no_points_of_other_checks(slip, checks, slipped, assignmen
     worker = slipped(*SLIPS[slip][:3])
     for check in checks:
         assert judged_by(check, worker, assignment) == (1.0, ""), check.__name__
+
+
+def test_a_kept_root_that_gets_new_children_keeps_nothing(slipped, assignment):
+    """The root still counts the visits of the search before."""
+    noise = "            self._add_noise()\n"
+    anew = "            self._root._children = {}\n            self._root.expand(self._evaluate(board)[0])\n"
+    share, message = judged_by(alphazero.test_reuse, slipped(ALPHAZERO, noise, anew + noise), assignment)
+    assert share == 0.5 and "thrown away between moves" in message
 
 
 def test_the_tree_of_a_search_that_cannot_draw_its_move_is_returned_with_the_most_visited_move(slipped):

@@ -73,14 +73,17 @@ def test_noise_that_is_mixed_in_wrongly_is_described(worker, assignment, change,
         judged_with(worker, assignment, change)
 
 
-def test_noise_in_play_is_named_where_it_changes_the_visits(worker, assignment):
-    with pytest.raises(StudentFault, match=r"visits went to other moves .* priors have noise"):
-        judged_with(
-            worker,
-            assignment,
-            ("        if self._is_selfplay:\n            if self._root", "        if True:\n            if self._root"),
-            check=lambda *given: judge_agreement(*given, TrustedOracle()),
-        )
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("        if self._is_selfplay:\n            if self._root", "        if True:\n            if self._root"), "noise"),
+        (("        while node is not None:\n", "        while node._parent is not None:\n"), "_n_visits stays 0"),
+    ],
+    ids=["noise in play", "root not counted"],
+)
+def test_a_fault_beside_the_formula_is_named_where_it_changes_the_visits(worker, assignment, change, said):
+    with pytest.raises(StudentFault, match=f"visits went to other moves .*{said}"):
+        judged_with(worker, assignment, change, check=lambda *given: judge_agreement(*given, TrustedOracle()))
 
 
 SELECTION = "        self._u = c_puct * self._P * "

@@ -25,6 +25,7 @@ from grader.judge.support.searches import (
     C_PUCT,
     SearchCase,
     call,
+    causes_named,
     chooses_at_random,
     expect_most_visited,
     expect_reuse,
@@ -147,7 +148,8 @@ def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) 
         expect_values_add_up(tree, case.position, case.value_of, hint=hint, any_unit=True)  # mcts_pure.tree checks the unit
     searches = [search for search, _, _ in certain]
     wide = [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, "wide")]
-    worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND), ruling)
+    with causes_named([(case, tree) for _, case, tree in certain]):
+        worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND), ruling)
     ruling.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -40,6 +41,7 @@ from grader.judge.support.trees import (
 )
 
 C_PUCT = 5.0
+OTHER_PLAYOUTS = 0.05  # the share of the playouts by which a search may miss their number where another check counts them
 KEPT_OF_A_PRIOR = 0.75  # where noise is mixed in
 # Slips that leave the tree of a search as it should be, or would if the playouts moved on copies of the board. Each is excused
 # but in the checks that report it, which call them their own (`grader.confinement.worker.excusing`).
@@ -202,7 +204,21 @@ def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
                 )
 
 
-def has_noise(tree: Tree, case: SearchCase) -> bool:
+@contextmanager
+def causes_named(searches: Collection[tuple[SearchCase, Tree]]) -> Iterator[None]:
+    """Add to a StudentFault about the visits of these searches in play what other checks report, if it changes visits."""
+    try:
+        yield
+    except StudentFault as fault:
+        cause = ""
+        if all(_has_noise(tree, case) for case, tree in searches):
+            cause = " These searches are in play, but their roots' priors have noise, which alone changes the visits."
+        if not any(tree.visits[0] for _, tree in searches):
+            cause = " The root's own _n_visits stays 0; if that is N_parent, the bonus of the root's children is 0, too."
+        raise StudentFault(f"{fault}{cause}", fault.boards) from fault
+
+
+def _has_noise(tree: Tree, case: SearchCase) -> bool:
     """Return whether the root's priors are not the policy function's, but may be these with noise."""
     board = case.position.board()
     clean = dict(zip(board.availables, hash_evaluation(board, case.seed)[0], strict=True))
@@ -317,11 +333,13 @@ def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str
 def searched_move(worker: Worker, position: BoardPosition, n_playout: int, player: dict[str, Any]) -> int:
     """Return the move that a new player finds: a most visited one of the tree that was searched, as a solver is not a search.
 
-    mcts_pure.tree and mcts_alphazero.temperature report a player that plays another move.
+    mcts_pure.tree and mcts_alphazero.temperature report a player that plays another move, and the checks of the tree one that
+    runs a few playouts more or fewer.
     """
     reply = call(worker, "search", position=position, n_playout=n_playout, **player)
     tree = Tree.from_reply(reply["tree"])
-    expect_playouts(tree, n_playout)
+    counted = int(sum(tree.child_visits.values()))
+    expect_playouts(tree, counted if abs(counted - n_playout) <= OTHER_PLAYOUTS * n_playout else n_playout)
     expect_legal_children(tree, position)
     visits = tree.root_visits
     return reply["move"] if reply["move"] in most_visited(visits) else max(visits, key=visits.__getitem__)
@@ -339,20 +357,19 @@ def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, 
             "update_with_move could not be tried on its own."
         )
     with drawn_at(position, "The search began here"):
-        _expect_kept(ruling, position, n_playout, seen)
+        _expect_kept(ruling, position, seen)
 
 
-def _expect_kept(ruling: Ruling, position: BoardPosition, n_playout: int, seen: dict[str, Any]) -> None:
-    """Raise StudentFault unless update_with_move, called after a search, made the right nodes the root."""
+def _expect_kept(ruling: Ruling, position: BoardPosition, seen: dict[str, Any]) -> None:
+    """Raise StudentFault unless update_with_move, called after a search, made the right nodes the root.
+
+    Whether these are the nodes and visits of a right search, the check of the tree reports.
+    """
     searched, kept = Tree.from_reply(seen["searched"]), Tree.from_reply(seen["kept"]["tree"])
     for name, how in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move without a child")):
         new = Tree.from_reply(seen[name]["tree"])
         ruling.expect(new.visits[0] <= 1 and len(new.parent) == 1, f"{how} should start from a new root.")
     visits = searched.root_visits
-    ruling.expect(
-        set(visits) == set(board_at(position).availables) and sum(visits.values()) >= n_playout / 2,
-        f"After {n_playout} playouts the root's children should be the legal moves, with their visits.",
-    )
     ruling.expect(seen["move"] in visits, f"update_with_move was given {seen['move']}, which is not a child of the root.")
     before = searched.below(next(int(i) for i in searched.children(0) if searched.move[i] == seen["move"]))
     if np.array_equal(before.visits[1:], kept.visits[1:]) and before.visits[0] != kept.visits[0]:
