@@ -139,6 +139,13 @@ def test_a_kept_root_that_gets_new_children_keeps_nothing(slipped, assignment):
     assert share == 0.5 and "thrown away between moves" in message
 
 
+def test_children_made_one_at_a_time_are_not_taken_for_a_tree_of_another_position(slipped, assignment):
+    grown = "            leaf.expand(action_priors)\n"
+    one = grown.replace("(action_priors)", "([random.choice(list(action_priors))])")
+    share, message = judged_by(pure.test_reuse, slipped(PURE, grown, one), assignment)
+    assert share == 0 and "has no child for the legal moves" in message
+
+
 def test_the_tree_of_a_search_that_cannot_draw_its_move_is_returned_with_the_most_visited_move(slipped):
     worker, player = slipped(*SLIPS["draw"][:3]), {"n_playout": PLAYOUTS, **player_under(1)}
     reply = call(worker, "search", position=EMPTY_3X3, **player)

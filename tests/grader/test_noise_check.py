@@ -78,8 +78,9 @@ def test_noise_that_is_mixed_in_wrongly_is_described(worker, assignment, change,
     [
         (("        if self._is_selfplay:\n            if self._root", "        if True:\n            if self._root"), "noise"),
         (("        while node is not None:\n", "        while node._parent is not None:\n"), "_n_visits stays 0"),
+        (("playouts = self._n_playout\n", "playouts = 90\n"), r"one visit for each playout \(\d+ playouts, 89 visits\)"),
     ],
-    ids=["noise in play", "root not counted"],
+    ids=["noise in play", "root not counted", "another number of playouts"],
 )
 def test_a_fault_beside_the_formula_is_named_where_it_changes_the_visits(worker, assignment, change, said):
     with pytest.raises(StudentFault, match=f"visits went to other moves .*{said}"):

@@ -38,6 +38,7 @@ from grader.judge.support.trees import (
     expect_values_add_up,
     expect_visits_add_up,
     most_visited,
+    without_children_for,
 )
 
 C_PUCT = 5.0
@@ -213,7 +214,10 @@ def causes_named(searches: Collection[tuple[SearchCase, Tree]]) -> Iterator[None
         cause = ""
         if all(_has_noise(tree, case) for case, tree in searches):
             cause = " These searches are in play, but their roots' priors have noise, which alone changes the visits."
-        if not any(tree.visits[0] for _, tree in searches):
+        counts = [(case.n_playout, sum(tree.child_visits.values())) for case, tree in searches]
+        if uncounted := [f"{told} playouts, {seen:g} visits" for told, seen in counts if abs(seen - told) > 2]:
+            cause = f" The root's children do not have one visit for each playout ({uncounted[0]})."
+        elif not any(tree.visits[0] for _, tree in searches):
             cause = " The root's own _n_visits stays 0; if that is N_parent, the bonus of the root's children is 0, too."
         raise StudentFault(f"{fault}{cause}", fault.boards) from fault
 
@@ -363,13 +367,16 @@ def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, 
 def _expect_kept(ruling: Ruling, position: BoardPosition, seen: dict[str, Any]) -> None:
     """Raise StudentFault unless update_with_move, called after a search, made the right nodes the root.
 
-    Whether these are the nodes and visits of a right search, the check of the tree reports.
+    Whether the visits are those of a right search, the check of the tree reports.
     """
     searched, kept = Tree.from_reply(seen["searched"]), Tree.from_reply(seen["kept"]["tree"])
     for name, how in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move without a child")):
         new = Tree.from_reply(seen[name]["tree"])
         ruling.expect(new.visits[0] <= 1 and len(new.parent) == 1, f"{how} should start from a new root.")
     visits = searched.root_visits
+    # A root that lacks children must not be taken for that of another position later on.
+    if lacking := set(board_at(position).availables) - set(visits):
+        raise StudentFault(f"After a search the root {without_children_for(lacking)}")
     ruling.expect(seen["move"] in visits, f"update_with_move was given {seen['move']}, which is not a child of the root.")
     before = searched.below(next(int(i) for i in searched.children(0) if searched.move[i] == seen["move"]))
     if np.array_equal(before.visits[1:], kept.visits[1:]) and before.visits[0] != kept.visits[0]:

@@ -199,18 +199,21 @@ def expect_legal_children(tree: Tree, position: Start) -> None:
         moves = children.get(node, set())
         if moves and (lacking := set(board.availables) - moves) and not board.game_end()[0]:
             raise StudentFault(
-                f"{_named(tree, node)} has no child for the legal moves {sorted(lacking)}. A node that is "
-                "expanded gets a child for each legal move.",
+                f"{_named(tree, node)} {without_children_for(lacking)}",
                 _pictured(tree, node, position, "Expected: a child also at each ringed point", expected=lacking),
             )
     inner = set(tree.parent[1:].tolist())
     for node in np.flatnonzero(tree.visits > 1).tolist():
         if node not in inner and node in boards and not boards[node].game_end()[0]:
             raise StudentFault(
-                f"{_named(tree, node)} was visited {tree.visits[node]:g} times and has no children; the "
-                "first visit should expand a leaf.",
+                f"{_named(tree, node)} has {tree.visits[node]:g} visits and no children; the first visit should expand it.",
                 _pictured(tree, node, position, "Expected: a child at each empty point. Seen: none", expected=board.availables),
             )
+
+
+def without_children_for(moves: Collection[int]) -> str:
+    """Return the rest of a sentence about a node that lacks children."""
+    return f"has no child for the legal moves {sorted(moves)}. A node that is expanded gets a child for each legal move."
 
 
 def _named(tree: Tree, node: int) -> str:
