@@ -123,6 +123,17 @@ def test_whose_view_the_values_have_is_told(values, message):
         expect_values_add_up(tree, POSITION, lambda board: 0.2 + 0.1 * len(board.states))
 
 
+@pytest.mark.parametrize(
+    ("other", "win", "message"), [(0.5, 1.0, "from opposite points of view"), (-0.5, -1.0, "result of a finished game")]
+)
+def test_a_sign_that_is_turned_where_the_game_goes_on_is_not_blamed_on_results(other, win, message):
+    """A winning move, and one after which the evaluator gives 0.5 to the side to move."""
+    line = {"move": np.array([-1, 5, 2]), "visits": np.array([3.0, 1.0, 1.0]), "prior": np.zeros(3)}
+    tree = Tree.from_reply(reply([-1, 0, 0], **line, value=np.array([0.0, other, win])))
+    with pytest.raises(StudentFault, match=message):
+        expect_values_add_up(tree, BoardPosition(3, 3, 3, (0, 3, 1, 4)), lambda board: 0.5)
+
+
 def test_what_is_drawn_is_the_node_that_the_message_is_about():
     """The value after another move is even further off, and gets no picture."""
     moves, wins, other = (0, 3, 1, 4), 2, 5

@@ -25,6 +25,8 @@ from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.board_position import BoardPosition, Start, board_at
 
 ALWAYS_THE_SAME = "the same player's point of view, whoever is to move."
+WRONG_RESULT = "The result of a finished game enters the tree from the wrong player's point of view."
+OPPOSITE_VIEWS = "Finished games and other positions enter the tree from opposite points of view; the sign of one is wrong."
 VALUE_TOLERANCE = 1e-3
 LONGEST_PATH = 400
 TEMPERATURE = 1e-3  # with which a player should nearly always play the most visited move
@@ -356,11 +358,8 @@ def expect_values_add_up(
     """
     errors = _value_errors(tree, position, own_value)
     if errors.worst(errors.view).error <= 1:
-        return (
-            ""
-            if errors.view == VIEWS[0]
-            else "Q is stored for the player to move, which is accepted if selection flips its sign."
-        )
+        turned = "Q is stored for the player to move, which is accepted if selection flips its sign."
+        return "" if errors.view == VIEWS[0] else turned
     if not tree.total_values.any():
         raise StudentFault("Q is 0 in the whole tree: each playout should change the mean value of every node on its path.")
     for sentence, means_of in OTHER_UNITS.items():
@@ -387,7 +386,7 @@ def _fault_in_values(errors: _ValueErrors, hint: str) -> tuple[str, int, View]:
     if errors.inside[inside].error <= 1:
         node = errors.at_ends[inside].node
         if min(errors.at_ends[view].error for view in VIEWS) <= 1:
-            return f"The result of a finished game enters the tree from the wrong player's point of view.{hint}", node, inside
+            return f"{WRONG_RESULT if inside == VIEWS[0] else OPPOSITE_VIEWS}{hint}", node, inside
         if min(errors.at_ends[view].error for view in ONE_PLAYERS) <= 1:
             return f"The result of a finished game enters the tree from {ALWAYS_THE_SAME}{hint}", node, inside
     if min(errors.unturned[view].error for view in VIEWS) <= 1:
