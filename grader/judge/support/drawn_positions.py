@@ -136,7 +136,9 @@ def _value(points: tuple[int, ...]) -> int:
     return max(-_value((*points[:p], side, *points[p + 1 : 9], 3 - side)) for p in empty)
 
 
-def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPosition, dict[tuple[int, ...], float]]:
+def certain_position(
+    rng: Random, mover: int | None = None, loses: bool = False
+) -> tuple[BoardPosition, dict[tuple[int, ...], float]]:
     """Return a late position in which every rollout of a search has only one possible result.
 
     Pure MCTS is then deterministic and can be compared visit by visit. The root itself may be uncertain, since nothing reads
@@ -145,6 +147,7 @@ def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPositi
     Args:
         mover: if given, the position has a leaf with this player to move, at which a rollout could end differently if the
             opponent began it.
+        loses: whether the position has a leaf at which every rollout is lost for the side to move.
 
     Returns:
         The position, and the values of the unfinished positions below it: moves from the position -> value for the side to
@@ -162,6 +165,8 @@ def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPositi
         first = {values.get((int(move),)) for move in board.availables}
         certain = values.keys() >= {(int(m),) for m in board.availables if _open(board, m)}
         if not certain or len(results) < 2 or len(first) < 2:
+            continue
+        if loses and not any(path and value < 0 for path, value in values.items()):
             continue
         if mover is None or any(_beginner_counts(board, path, mover) for path in values if path):
             return position, values

@@ -149,8 +149,8 @@ def draw_search(rng: Random, size: tuple[int, int, int]) -> SearchCase:
 
 
 def draw_certain(rng: Random, number: int) -> SearchCase:
-    """Draw a search of a late position in which every rollout is certain; in some, it matters which player begins a rollout."""
-    position, values = certain_position(rng, mover=(1, 2)[number % 2] if number < 6 else None)
+    """Draw a search of a late position with certain rollouts; it may matter who begins them, or some may all be lost."""
+    position, values = certain_position(rng, mover=(1, 2)[number % 2] if number < 6 else None, loses=number == 6)
     if number in TOLD_APART:
         return SearchCase(position, rng.randrange(2**31), 40, 1.0, values, TOLD_APART[number])
     return SearchCase(position, rng.randrange(2**31), rng.choice((40, 150, 300)), (1.0, 5.0)[number // 2 % 2], values)
