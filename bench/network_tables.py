@@ -179,12 +179,16 @@ def matches(*manifests: Record) -> str:
     for match in (match for manifest in manifests for match in manifest["strength"]):
         agents = _agents(match["command"])
         if len(agents) == 2:
-            counts = {"won": match["wins"], "drawn": match["draws"], "lost": match["losses"]}
-            low, high = map(without_zero, match["interval_95"])
-            rate = rounded(rate_of(counts), 2).removeprefix("0")
-            rows.append([*agents, match["games"], " / ".join(map(str, counts.values())), f"{rate}, {low} to {high}"])
+            rows.append([*agents, match["games"], *_played(match)])
     rows.sort(key=lambda row: "Gumbel" in row[0])
     return markdown(["first", "second", "games", "won / drawn / lost", "score, 95 %"], rows, "llr")
+
+
+def _played(match: Record) -> tuple[str, str]:
+    """Return the counts of a match in a manifest, as won / drawn / lost, and its score with the interval."""
+    counts = {"won": match["wins"], "drawn": match["draws"], "lost": match["losses"]}
+    low, high = map(without_zero, match["interval_95"])
+    return " / ".join(map(str, counts.values())), f"{rounded(rate_of(counts), 2).removeprefix('0')}, {low} to {high}"
 
 
 # --------------------------------------------------------------------------------------------- self-play runs
@@ -212,9 +216,22 @@ def selfplay_without_gate(manifest: Record) -> str:
     return markdown(["games", "samples", header, f"against pure search, {settings['mcts_playouts']} playouts"], rows, "r")
 
 
-def selfplay_before(manifest: Record) -> str:
-    """Return the same for the run whose network this run started from."""
-    return selfplay_without_gate(manifest["started_from"])
+def selfplay_runs(manifest: Record, supervised: str) -> str:
+    """Return the matches of the networks of successive runs on one board, each of which goes on with the one before.
+
+    Args:
+        supervised: the network from an engine's games that each of them has played against, as commands name it. Their other
+            match is against the network before.
+    """
+    runs = [manifest]
+    while "started_from" in runs[-1]:
+        runs.append(runs[-1]["started_from"])
+    rows = []
+    for number, run in enumerate(reversed([run for run in runs if run["board"] == manifest["board"]]), 1):
+        by_opponent: dict[bool, Record] = {f"{supervised}?" in match["command"]: match for match in run["strength"]}
+        played = (": ".join(_played(by_opponent[which])) if which in by_opponent else "-" for which in (False, True))
+        rows.append([number, run["games"], run["samples"], *played])
+    return markdown(["run", "games", "samples", "against the network before", f"against `{supervised}`"], rows, "r")
 
 
 def selfplay_5x5x4(manifest: Record) -> str:
