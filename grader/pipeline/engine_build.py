@@ -154,20 +154,21 @@ class _SourceFiles:
         included = _reached(set().union(*including), self._includes)
         self.sources = [path for path in self._below if path not in included]
         self.other_programs = programs & set(self.sources)
-        having_header = [path for path in self.sources if path in self._with_header - programs]
-        named = [path for path in self.sources if path in self._with_name - programs] if having_header else []
+        not_programs = [path for path in self.sources if path not in programs]
+        having_header = [path for path in not_programs if path in self._with_header]
+        named = [path for path in not_programs if path in self._with_name] if having_header else []
         self.engines = [path for path in named if path in self._with_header] or named or having_header
 
     def belonging_to(self, engine: str) -> list[str]:
         """Return the engine and the sources that share headers with it, directly or through a chain, and are not programs."""
-        candidates = {path for path in self.sources if path not in self.engines} - self.other_programs
-        found = {engine}
-        while True:
-            headers = _reached(found, self._includes) - found
-            new = candidates & _reached(headers, self._includers) - found
-            if not new:
-                return sorted(found)
+        candidates = set(self.sources).difference(self.engines, self.other_programs)
+        found, headers, new = set[str](), set[str](), {engine}
+        while new:
             found |= new
+            added = _reached(new, self._includes) - found - headers
+            headers |= added
+            new = candidates & _reached(added, self._includers) - found
+        return sorted(found)
 
 
 def _reached(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:

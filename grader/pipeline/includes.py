@@ -32,6 +32,7 @@ OPERATORS = {
     ">": operator.gt,
 }
 MOST_MACROS = 8  # in a chain; a macro may stand for itself
+MOST_CHARACTERS = 200  # of a macro; every condition that names it reads them, and names and numbers are shorter
 # Macros that sources ask for and g++ defines under Linux.
 PREDEFINED = ("__cplusplus", "__GNUC__", "__GNUG__", "__has_include", "__linux__", "__linux", "__unix__", "__unix")
 
@@ -64,7 +65,7 @@ def compiled_text(text: str) -> str:
             if compiled and (name := NAME.match(rest)):
                 macros.pop(name[0], None)
                 if word == "define":
-                    macros[name[0]] = rest[name.end() :].strip()
+                    macros[name[0]] = rest[name.end() :].strip()[:MOST_CHARACTERS]
         elif open_conditions and word == "endif":
             compiled = open_conditions.pop().compiled
         elif open_conditions:

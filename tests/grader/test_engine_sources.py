@@ -5,8 +5,9 @@ import tomllib
 import pytest
 
 from grader.errors import CouldNotGrade, StudentFault
+from grader.pipeline import engine_build, includes
 from grader.pipeline.engine_build import engine_sources
-from grader.pipeline.includes import without_comments
+from grader.pipeline.includes import compiled_text, without_comments
 from grader.pipeline.submission import Submission
 
 ENGINE = b'#include "AIController.h"\n'
@@ -377,3 +378,21 @@ def test_a_listed_file_that_is_not_compiled_is_named_as_such(fault, name):
 
 def test_a_listed_name_with_a_line_break_stays_one_sentence(fault):
     assert "submission.toml names" in fault(OWN, b'[engine]\nsources = ["a\\nb.cpp"]')
+
+
+def test_sources_that_share_headers_in_a_long_chain_are_each_looked_at_a_few_times(doubt, monkeypatch):
+    looked_at, reached = [], engine_build._reached
+    monkeypatch.setattr(engine_build, "_reached", lambda *given: looked_at.extend(found := reached(*given)) or found)
+    files = {f"Minimax/{i}.cpp": f'#include "{i}.h"\n#include "{i + 1}.h"'.encode() for i in range(100)}
+    files |= {f"Minimax/{i}.h": b"" for i in range(101)} | dict.fromkeys(
+        ("Minimax/a.cpp", "Minimax/b.cpp"), ENGINE + files["Minimax/0.cpp"]
+    )
+    assert '"Minimax/99.cpp"' not in (sentence := doubt(files)) and "its 100 other sources" in sentence
+    assert len(looked_at) < 10 * len(files)
+
+
+def test_each_condition_reads_only_the_beginning_of_a_long_macro(monkeypatch):
+    lengths, resolved = [], includes._resolved
+    monkeypatch.setattr(includes, "_resolved", lambda *given: lengths.append(len(found := resolved(*given))) or found)
+    text = f"#define LONG {'a' * 5000}\n#if LONG\nint x;\n#endif\n"
+    assert compiled_text(text).strip() == "" and lengths and max(lengths) < 1000
