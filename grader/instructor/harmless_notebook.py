@@ -12,6 +12,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote
@@ -28,6 +29,9 @@ from grader.pipeline.shown_pictures import HELD, picture_url
 
 # mistune took 15 s of CPU time for the worst 40 000 characters that were tried. Longer text is shown as it was typed.
 MAX_RENDERED, MAX_RENDERED_IN_ALL = 40_000, 200_000
+# A cell that is harmless already is not rendered, which takes less time. It was at most so many times shorter before.
+MADE_LONGER = 16
+MAX_PICTURES_IN_ALL = 96 << 20  # characters of data URLs: all kept reports once, and not one picture a thousand times
 MAX_CELLS = 1000
 MAX_DEPTH = 100  # limit for nested elements, because programs that read the page afterwards are recursive
 MAX_TARGET = 2000
@@ -56,13 +60,23 @@ VALUES = {
     **dict.fromkeys(("width", "height"), re.compile(r"[0-9]{1,4}(px|%)?")),
     **dict.fromkeys(("colspan", "rowspan", "start"), re.compile("[0-9]{1,3}")),
 }
-INLINE_PICTURE = re.compile(r"data:image/(?:[a-z]+|svg\+xml);base64,([A-Za-z0-9+/=]{40,})")
+INLINE_PICTURE = re.compile(r"data(?::|&#58;)image/(?:[a-z]+|svg\+xml);base64,([A-Za-z0-9+/=]{40,})")
 
-MADE_HERE = re.compile(r"<article>[^\n]*</article>")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 ACTIVE = re.compile(r"""[\t\n!"#$&'*:<>@\[\\\]^_`{|}~]""")
+CODED = rf"(?:(?!{CONTROL.pattern}|{ACTIVE.pattern}).|&#[0-9]{{1,3}};)*+"
+MADE_HERE = re.compile(r"<article>[^\n]*</article>")
+LITERAL = re.compile(rf"<article>(?:<p><em>{CODED}</em></p>)?<pre>{CODED}</pre></article>")
 # MathJax commands that make a link, load an extension or set an attribute. A space after the backslash makes them plain text.
 TEX = re.compile(r"\\(?=(?:href|require|mmlToken|class|cssId|style|unicode|html\w*)(?![A-Za-z]))")
+
+
+@dataclass
+class Room:
+    """How much of a notebook may still be shown as more than its text, in characters."""
+
+    text: int = MAX_RENDERED_IN_ALL
+    pictures: int = MAX_PICTURES_IN_ALL
 
 
 class Renderer(IPythonRenderer):
@@ -137,13 +151,16 @@ def picture(data: object) -> str | None:
         return None
 
 
-def harmless_markdown(text: str, pictures: dict[str, str]) -> tuple[str, int]:
+def harmless_markdown(text: str, pictures: dict[str, str], room: Room | None = None) -> tuple[str, int]:
     """Return one block of HTML for a cell's Markdown, and the number of links and pictures removed.
 
     Args:
         pictures: data URLs of the pictures that `attachment:NAME` names.
+        room: what is left for this cell and those after it.
     """
-    pictures = pictures.copy()
+    if LITERAL.fullmatch(text):
+        return text, 0
+    pictures, room = pictures.copy(), room or Room()
 
     def put_aside(match: re.Match[str]) -> str:
         if (url := picture(match[1])) is None:
@@ -155,14 +172,20 @@ def harmless_markdown(text: str, pictures: dict[str, str]) -> tuple[str, int]:
     def value_kept(tag: str, name: str, value: str) -> str | None:
         if name == "src":
             inline = INLINE_PICTURE.fullmatch(value)
-            return picture(inline[1]) if inline else pictures.get(unquote(value.removeprefix(HELD)))
+            url = picture(inline[1]) if inline else pictures.get(unquote(value.removeprefix(HELD)))
+            if url is None or len(url) > room.pictures:
+                return None
+            room.pictures -= len(url)
+            return url
         fits = name not in VALUES or (VALUES[name].fullmatch(value) and len(value) <= MAX_TARGET)
         return value if fits else None
 
     text = INLINE_PICTURE.sub(put_aside, text)
     done_before = MADE_HERE.fullmatch(text)
-    if len(text) > MAX_RENDERED and not done_before:
+    length = len(text) // MADE_LONGER if done_before else len(text)
+    if length > room.text or (len(text) > MAX_RENDERED and not done_before):
         return literal(text), 0
+    room.text -= length
     clean = nh3.clean(
         text if done_before else MarkdownWithMath(renderer=Renderer()).render(text),
         tags=TAGS,
@@ -203,15 +226,13 @@ def harmless_notebook(notebook: Any, *, run: bool = False) -> tuple[Any, int]:
     Args:
         run: whether the grader has run the code cells; their errors are shown then.
     """
-    cells, removed, room = [], 0, MAX_RENDERED_IN_ALL
+    cells, removed, room = [], 0, Room()
     for number, cell in enumerate(notebook.cells[:MAX_CELLS]):
         text = cell.source.encode("utf-8", "replace").decode()
         if cell.cell_type != "markdown":
             source, lost = _code(cell, text, run=run), 0
         else:
-            pictures = _attached(cell.get("attachments", {}))
-            source, lost = harmless_markdown(text, pictures) if len(text) <= room else (literal(text), 0)
-            room -= len(text)
+            source, lost = harmless_markdown(text, _attached(cell.get("attachments", {})), room)
         removed += lost
         known = CELL_ID.fullmatch(str(cell.get("id", "")))
         cells.append(

@@ -6,7 +6,8 @@ The page is made of the harmless text of `grader.instructor.harmless_notebook`. 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -35,12 +36,13 @@ def report_page(reports: Mapping[str, bytes], title: str) -> str:
         reports: kept path -> content, as `grader.pipeline.kept_reports` returns it.
     """
     cells: list[Any] = []
+    encoded = cache(lambda kept: base64.b64encode(reports[kept]).decode())  # once, however many cells show a picture
     for name, content in reports.items():
         if found := _cells_of(name, content):
             cells.append(nbformat.v4.new_markdown_cell(f"# `{name}`"))
             for cell in found:
                 if cell.cell_type == "markdown" and len(cell.source) <= MAX_RENDERED:
-                    cell.attachments = {**cell.get("attachments", {}), **_pictures_beside(name, cell.source, reports)}
+                    cell.attachments = {**cell.get("attachments", {}), **_pictures_beside(name, cell.source, reports, encoded)}
             cells += found
     if not cells:
         return ""
@@ -66,8 +68,10 @@ def _cells_of(name: str, content: bytes) -> list[Any]:
         return [nbformat.v4.new_raw_cell(f"This is not a notebook: {error}")]
 
 
-def _pictures_beside(name: str, text: str, reports: Mapping[str, bytes]) -> dict[str, dict[str, str]]:
+def _pictures_beside(
+    name: str, text: str, reports: Mapping[str, bytes], encoded: Callable[[str], str]
+) -> dict[str, dict[str, str]]:
     """Return the pictures that a report shows from other files, as a notebook would hold them: link -> type -> content."""
     links = {link: kept_names([path])[path] for link, path in linked_pictures(text, name).items()}
     # The type does not matter, because the content decides.
-    return {link: {"": base64.b64encode(reports[kept]).decode()} for link, kept in links.items() if kept in reports}
+    return {link: {"": encoded(kept)} for link, kept in links.items() if kept in reports}

@@ -161,6 +161,28 @@ def test_a_picture_written_into_the_text_stays_however_long_it_is():
     assert shown(f"![a](data:image/png;base64,{long})").targets == [f"data:image/png;base64,{long}"]
 
 
+def test_large_pictures_and_long_cells_stay_when_the_notebook_is_shown_again():
+    long = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(harmless.MAX_RENDERED_IN_ALL)).decode()
+    attached = {"attachments": {"a.png": {"image/png": long}}}
+    cells = [
+        nbformat.v4.new_markdown_cell("# A\n\n![a](attachment:a.png)", **attached),
+        nbformat.v4.new_code_cell("#" * 99_000),
+    ]
+    once, _ = cleaned(*cells, nbformat.v4.new_code_cell("&" * 99_000), nbformat.v4.new_markdown_cell("**B**"))
+    again, removed = cleaned(*once)
+    assert [cell.source for cell in again] == [cell.source for cell in once] and removed == 0
+    assert Page(once[0].source).targets == [f"data:image/png;base64,{long}"] and "strong" in Page(once[3].source).elements
+
+
+def test_one_picture_shown_many_times_does_not_fill_the_memory():
+    url = f"data:image/png;base64,{PNG}"
+    room = harmless.Room(pictures=10 * len(url))
+    blocks = [harmless.harmless_markdown("![a](attachment:a.png)\n" * 8, {"a.png": url}, room) for _ in range(2)]
+    pages = [Page(block) for block, _ in blocks]
+    assert [(len(page.targets), removed) for page, (_, removed) in zip(pages, blocks, strict=True)] == [(8, 0), (2, 6)]
+    assert "[picture removed: a]" in pages[1].text
+
+
 def test_what_is_too_long_too_deep_or_too_many_is_shown_as_typed_or_counted():
     long = "**word** " * (harmless.MAX_RENDERED // 9 + 1)
     assert shown(long).text.strip() == long.strip()

@@ -9,6 +9,7 @@ from hostile_cells import CELLS
 
 harmless = pytest.importorskip("grader.instructor.harmless_notebook", reason="nbconvert or nh3 is not installed")
 
+from grader.instructor import report_page as module  # noqa: E402
 from grader.instructor.report_page import report_page  # noqa: E402
 from grader.pipeline.kept_reports import kept_names  # noqa: E402
 from grader.student import report_draft  # noqa: E402
@@ -93,3 +94,12 @@ def test_hostile_reports_become_inert_and_the_page_allows_no_script():
 
 def test_there_is_no_page_without_markdown_or_a_notebook():
     assert report_page(kept({"report.pdf": b"%PDF", "report/p.png": PNG}), "alice") == ""
+
+
+def test_a_picture_that_many_cells_show_is_in_memory_once(monkeypatch):
+    seen, made_harmless = [], module.harmless_notebook
+    monkeypatch.setattr(module, "harmless_notebook", lambda made: seen.append(made) or made_harmless(made))
+    cells = [{"cell_type": "markdown", "id": f"c{i}", "metadata": {}, "source": "![](a.png)"} for i in range(3)]
+    assert report_page(kept({"report.ipynb": notebook(*cells), "a.png": PNG}), "t").count("<img") == 3
+    shown = [bundle[""] for cell in seen[0].cells for bundle in cell.get("attachments", {}).values()]
+    assert len(shown) == 3 and all(text is shown[0] for text in shown)
