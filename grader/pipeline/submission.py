@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from common.errors import UsageError
@@ -28,6 +29,7 @@ MAX_TOTAL_BYTES = 32 << 20
 MAX_REPORT_BYTES = 32 << 20
 MAX_REPORTS_BYTES = 64 << 20
 MAX_REPORTS = 200
+MAX_LISTED = 500  # lines of a list in a report, and names of reports
 SHOWN_NAMES, SHOWN_CHARACTERS = 6, 100  # when a message lists what a submission holds
 UNWANTED = "not collected by the assignment"
 OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".xz", ".zst")
@@ -42,8 +44,9 @@ class Submission:
     Attributes:
         name: name of the folder or archive, for the report.
         files: relative path with forward slashes -> content, sorted by path.
-        reports: paths of files for a person to read; they are never run.
-        ignored: (path, reason) for files that do not count; a folder that is ignored as a whole takes one line.
+        reports: paths of files for a person to read, at most MAX_LISTED; they are never run.
+        ignored: (path, reason) for files that do not count; a folder that is ignored as a whole takes one line, and the last of
+            MAX_LISTED lines says how many more there are.
         notes: sentences for the report about how the submission was read.
         report_files: report -> content, for the reports that are not too large.
     """
@@ -197,11 +200,12 @@ class _Selection:
         ignored += self.drop_doubles(files, paths)
         reports, others = self.sort_out(places)
         report_files, left_out = self.reports(reports)
+        known = dict.fromkeys((*report_files, *sorted(reports)))  # those that are kept come first
         return Submission(
             self.name,
             dict(sorted(files.items())),
-            tuple(sorted(reports)),
-            tuple(_summarise(ignored + others + left_out)),
+            tuple(sorted(islice(known, MAX_LISTED))),
+            tuple(_listed(_summarise(ignored + others + left_out))),
             (*notes, *places.notes, *_left_out_notes(left_out)),
             report_files,
         )
@@ -326,3 +330,12 @@ def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             yield f"{folder}/{rest} ({len(paths)} files)", reason
         else:
             yield from ((path, reason) for path in sorted(paths))
+
+
+def _listed(lines: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return at most MAX_LISTED lines; instead of the others, the last one says how many more there are."""
+    every = list(lines)
+    if len(every) <= MAX_LISTED:
+        return every
+    rest = len(every) - MAX_LISTED + 1
+    return [*every[: MAX_LISTED - 1], (f"and {rest} more", "too many for a person to read")]

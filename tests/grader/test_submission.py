@@ -103,6 +103,15 @@ def test_many_files_of_one_folder_are_listed_as_one_line(pack, read):
     assert seen.ignored == (("data/ (4 files)", unwanted), ("logs/1.txt", unwanted))
 
 
+def test_of_thousands_of_entries_a_report_lists_only_some(pack, read):
+    others = {f"{i}/{kind}": b"" for i in range(600) for kind in ("a.bin", "note.md")}
+    seen = read(pack(".zip", {**WORK, **others}))
+    assert seen.files == WORK and len(seen.ignored) == len(seen.reports) == submission.MAX_LISTED
+    # 600 files that are not collected, and 400 reports that are not kept
+    assert seen.ignored[-1] == ("and 501 more", "too many for a person to read")
+    assert len(seen.report_files) == submission.MAX_REPORTS and seen.report_files.keys() <= set(seen.reports)
+
+
 def test_of_two_copies_the_fuller_one_counts_and_the_other_is_named(pack, read):
     old = {"old/Minimax/engine.cpp": WORK[ENGINE], "old/AlphaZero/mcts_pure.py": WORK["AlphaZero/mcts_pure.py"]}
     seen = read(pack(".zip", {**old, **{f"new/{path}": content for path, content in WORK.items()}, "report.pdf": b""}))
