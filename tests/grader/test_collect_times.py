@@ -80,7 +80,7 @@ def test_the_worksheet_of_moodle_tells_the_times(collect, download, tmp_path):
     ("line", "words"),
     [
         (
-            'Teilnehmer/in 71,Alice,,,"Dienstag, 1. Dezember 2026, 21:05",',
+            'Teilnehmer/in 71,Alice,,,"Dienstag, 1. März 2026, 21:05",',
             "line 2: expected a time as Moodle writes it in English",
         ),
         ('Participant 9,Alice,,,"Tuesday, 1 December 2026, 9:05 PM",', "has none of its participants"),

@@ -134,8 +134,8 @@ def test_a_slip_costs_no_points_of_other_checks(slip, checks, slipped, assignmen
 def test_a_kept_root_that_gets_new_children_keeps_nothing(slipped, assignment):
     """The root still counts the visits of the search before."""
     noise = "            self._add_noise()\n"
-    anew = "            self._root._children = {}\n            self._root.expand(self._evaluate(board)[0])\n"
-    share, message = judged_by(alphazero.test_reuse, slipped(ALPHAZERO, noise, anew + noise), assignment)
+    replaced = "            self._root._children = {}\n            self._root.expand(self._evaluate(board)[0])\n"
+    share, message = judged_by(alphazero.test_reuse, slipped(ALPHAZERO, noise, replaced + noise), assignment)
     assert share == 0.5 and "thrown away between moves" in message
 
 

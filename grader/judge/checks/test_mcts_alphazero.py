@@ -185,8 +185,8 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
             in_all = sum(following.root_visits.values())
             if carried > 5 and in_all < n_playout + carried / 2:
                 position = EMPTY_3X3.after([before["move"] for before in steps[:ply]])
-                anew = call(worker, "search", position=position, n_playout=n_playout, is_selfplay=1, **player)
-                if sum(Tree.from_reply(anew["tree"]).child_visits.values()) < n_playout - 1:
+                new_tree = call(worker, "search", position=position, n_playout=n_playout, is_selfplay=1, **player)
+                if sum(Tree.from_reply(new_tree["tree"]).child_visits.values()) < n_playout - 1:
                     return  # playouts are not counted, which mcts_alphazero.tree reports
                 ruling.evidence["boards"] = [
                     position.pictured(f"Expected: {carried:g} visits and more are kept. Seen: {in_all:g} in all")
