@@ -46,8 +46,8 @@ def test_the_language_is_that_of_the_locale(monkeypatch, variables, language):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
 def test_an_engine_whose_file_name_is_no_text_has_a_name_that_can_be_drawn(tmp_path):
     program = os.path.join(os.fsencode(tmp_path), "引擎".encode("gbk"))
-    with open(program, "w", opener=lambda path, flags: os.open(path, flags, 0o700)):
-        pass
+    with open(program, "w", opener=lambda path, flags: os.open(path, flags, 0o700)) as file:
+        file.write("#!/bin/sh\n")
     session = human_play.make_session(human_play.parse(["--white", f"minimax:{os.fsdecode(program)}"]), "en")
     assert all(one.name.isprintable() for one in session.participants)
 
