@@ -117,6 +117,7 @@ def test_a_slip_is_reported_by_one_check(slip, slipped, assignment):
         ("another move in play", [alphazero.test_tree, alphazero.test_tactics]),
         ("place for move", [alphazero.test_reuse, alphazero.test_tactics, noise.test_noise]),
         ("a playout less", [alphazero.test_tactics]),
+        ("finished games not counted", [alphazero.test_reuse]),
         ("pure, a playout less", [pure.test_tactics]),
         ("pure, another move", [pure.test_tactics]),
         ("pure, place for move", [pure.test_reuse, pure.test_tactics]),
