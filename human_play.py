@@ -323,14 +323,13 @@ def run_player(game, side, options):
         raise UsageError(f"expected all of training/ for {side}; this kit does not contain it")
     import numpy as np
 
-    from training.matches import make_agent
-    from training.single_game import AgentPlayer
+    from training.single_game import make_agent_player
 
     wants_cuda(options.device)  # refuses if there is no GPU
     name = f"{side.partition(':')[0]} {Path(weights_of(side)).stem}"
-    agent = make_agent(side, game.rules, 1, np.random.default_rng(), options.backend, options.device)
-    say_how_computed(name, agent.computed_by)
-    return name, AgentPlayer(agent, game.rules), None
+    player = make_agent_player(side, game.rules, np.random.default_rng(), options.backend, options.device)
+    say_how_computed(name, player.computed_by)
+    return name, player, None
 
 
 def make_session(options, language):

@@ -2,9 +2,10 @@
 
     python Minimax/agent_player.py 'gumbel:runs/nogo/best.model?playouts=32' --game nogo
 
-The player is an agent of `training.matches`: alphazero:FILE, gumbel:FILE or policy:FILE with its options. Matches and
-`python -m arena gtp` start this program for such players (`arena.engine.specs`). The board is that of the weights, and the komi
-that of their run; --board and --komi say which ones a match expects, so that a network for others is refused at once.
+The player is an agent of `training.matches`: alphazero:FILE, gumbel:FILE or policy:FILE with its options, in NoGo with
+`&endgame=N` of `training.single_game` among them. Matches and `python -m arena gtp` start this program for such players
+(`arena.engine.specs`). The board is that of the weights, and the komi that of their run; --board and --komi say which ones a
+match expects, so that a network for others is refused at once.
 
 The player runs a fixed number of playouts and does not look at the clock: choose a number that fits the time for a move.
 
@@ -95,16 +96,15 @@ class AgentBehindGtp:
 
     def prepare(self, rules: Any) -> None:
         """See ServedPlayer."""
-        from training.matches import make_agent
-        from training.single_game import AgentPlayer
+        from training.single_game import make_agent_player
 
         if rules == self._rules:
             return
         try:
-            agent = make_agent(self._text, rules, 1, self._rng)
+            self._player = make_agent_player(self._text, rules, self._rng)
         except UsageError as error:
             raise ValueError(str(error)) from None
-        self._player, self._rules = AgentPlayer(agent, rules), rules
+        self._rules = rules
 
     def seed(self, seed: int) -> None:
         """See ServedPlayer."""
